@@ -66,8 +66,8 @@ func TestErrorsOfHosts(t *testing.T) {
 	}
 }
 
-// A batch stops using a host that was dropped: another lookup may have created a new one
-// with the same name.
+// A batch stops using a host that was dropped, because another lookup may have created a new
+// host with the same name.
 func TestForgottenHost(t *testing.T) {
 	c, err := New(Config{})
 	if err != nil {

@@ -125,7 +125,7 @@ func benchOpenRDAP(b *testing.B, s *rdaptest.Server, names []string) {
 	t := defaultTransport(s)
 	defer t.CloseIdleConnections()
 	workers(names, func(name string) {
-		// One Client per lookup, over a common transport: this Client is not safe for
+		// Use one Client per lookup, over a common transport: openrdap's Client is not safe for
 		// concurrent use.
 		c := &rdap.Client{HTTP: &http.Client{Transport: t}}
 		server, err := url.Parse(s.URL())

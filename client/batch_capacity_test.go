@@ -19,7 +19,7 @@ func TestBatchSlowServer(t *testing.T) {
 		server  rdaptest.Config
 		timeout time.Duration
 		lines   int
-		conns   int64 // maximum
+		conns   int64 // maximum number of connections
 	}{
 		{"HTTP/1.1", rdaptest.Config{Protocols: rdaptest.H1Only, Latency: 400 * time.Millisecond}, 750 * time.Millisecond, 24, 4},
 		{"HTTP/2 with two streams", rdaptest.Config{Protocols: rdaptest.H2Only, Latency: 200 * time.Millisecond, MaxStreams: 2}, time.Second, 60, 8},

@@ -14,11 +14,11 @@ import (
 )
 
 // A server responds to fifty lookups, then sends only notices, then 503, then truncated
-// responses, and then works again. Each response is classified correctly, and every line
-// has its result. Most responses of the last two kinds go to probes at growing intervals,
-// so a few of each kind are enough.
+// responses, and then works again. Each response is classified correctly, and every line has
+// its result. A few responses of the last two kinds are enough, because most of them go to
+// probes at growing intervals.
 func TestBatchOfAServerThatStumbles(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	const total, each = 120, 6
 	var asked atomic.Int64
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -73,8 +73,8 @@ func TestBatchOfAServerThatStumbles(t *testing.T) {
 	}
 }
 
-// A thousand lookups with sixteen jobs over HTTP/1.1 use sixteen connections, all of
-// which are closed at the end.
+// A thousand lookups with sixteen jobs over HTTP/1.1 use sixteen connections, which are all
+// closed at the end.
 func TestBatchConnections(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{Protocols: rdaptest.H1Only, Latency: 5 * time.Millisecond}, client.Config{Jobs: 16, PerHost: 16})
 	texts := make([]string, 1000)

@@ -13,8 +13,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A batch connects to its servers concurrently, whatever the order of its lines: no dial
-// completes before all have begun.
+// A batch connects to its servers concurrently, whatever the order of its lines. In this test,
+// no dial completes before all dials have begun.
 func TestBatchDialsOverlap(t *testing.T) {
 	const servers, each = 8, 40
 	for name, server := range map[string]func(line int) int{

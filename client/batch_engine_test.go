@@ -48,7 +48,7 @@ func run(t testing.TB, cfg Config, inputs iter.Seq2[Input, error], answer play, 
 	defer cancel()
 	e := &engine{c: c, begin: time.Now(), asked: make(map[string][]time.Duration), seen: make(map[int64]*Result)}
 	b := newBatch(ctx, c)
-	requests := make(chan func(), 1) // a lock that synctest treats as durably blocking
+	requests := make(chan func(), 1) // serves as a lock that synctest treats as durably blocking
 	b.try = func(ctx context.Context, k *task) bool {
 		requests <- nil
 		name := k.host.Name()

@@ -12,10 +12,10 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// If the first server of a service is dead, its queries go to the second one without
-// first trying the dead one for each.
+// If the first server of a service is dead, its queries go to the second server without first
+// trying the dead server for each query.
 func TestBatchNextServer(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	ca := newCA(t)
 	good := rdaptest.Start(t, rdaptest.Config{CA: ca})
 	a := newAsker(t, ca, client.Config{Resolver: urls{refused, good.URL()}})

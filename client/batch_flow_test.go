@@ -10,8 +10,7 @@ import (
 	"github.com/rdapq/rdapq/internal/gate"
 )
 
-// Lines for parked servers are spilled to a file so that other lines proceed, and none is
-// lost.
+// Lines for parked servers are spilled to a file so that other lines proceed. No line is lost.
 func TestEngineSpills(t *testing.T) {
 	const parked, total = 20_000, 20_500
 	inputs := func(yield func(Input, error) bool) {
@@ -54,7 +53,7 @@ func TestEngineSpills(t *testing.T) {
 	})
 }
 
-// Without a temporary file, memory is bounded as well.
+// Without a temporary file, a batch uses limited memory as well.
 func TestEngineNoSpill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		most := int64(0)

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// A host with half of all lines uses its full limit from the start, while the others make
+// A host with half of all lines uses its full limit from the start, while the other hosts make
 // progress.
 func TestLargestHostFirst(t *testing.T) {
 	const (
-		small, each = 40, 50 // small hosts, lines of each
+		small, each = 40, 50 // number of small hosts, and of lines of each
 		large       = small * each
 		perHost     = 8
 		jobs        = 16

@@ -86,7 +86,7 @@ func TestEngineDeadline(t *testing.T) {
 func TestEngineRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		var window []time.Time // the limit as the server counts it: 10 in 3 s
+		var window []time.Time // state of the limit as the server counts: 10 requests in 3 s
 		refused := 0
 		e := run(t, Config{}, numbered(120, "strict", "fast"), func(k *task, _ int) (Verdict, gate.Outcome) {
 			if k.host.Name() != "strict.example" {
@@ -113,7 +113,7 @@ func TestEngineRetryAfter(t *testing.T) {
 		if v := e.verdicts(); v[Registered] != 120 {
 			t.Errorf("%v", v)
 		}
-		// Discovery costs the requests in flight at the first refusal.
+		// The discovery of the limit costs the requests in flight at the first refusal.
 		if refused > DefaultPerHost+2 {
 			t.Errorf("%d requests were refused", refused)
 		}
@@ -123,8 +123,8 @@ func TestEngineRetryAfter(t *testing.T) {
 	})
 }
 
-// A server that refuses every second or fifth request loses no line, and gets only a
-// bounded number of extra requests.
+// A server that refuses every second or fifth request loses no line, and gets only a limited
+// number of extra requests.
 func TestEngineNowAndThen(t *testing.T) {
 	for _, every := range []int{2, 3, 4, 5, 7} {
 		synctest.Test(t, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestEngineDead(t *testing.T) {
 		if v[Registered] != 100 || v[Failed] != 100 {
 			t.Errorf("%v", v)
 		}
-		// The first concurrent requests, as many again until the outage is detected, and
+		// Allow the first concurrent requests, as many again until the outage is detected, and
 		// the probes.
 		if n := len(e.asked["dead.example"]); n > 2*DefaultPerHost+5 {
 			t.Errorf("the dead server was sent %d requests", n)
@@ -208,15 +208,15 @@ func TestEngineComesBack(t *testing.T) {
 // Transient failures are retried after a pause, up to the permitted number of attempts.
 // They do not count as an outage of a server that responds to other queries.
 func TestEngineRepeats(t *testing.T) {
-	// Other lines continue until these have ended. If all requests failed, it could be an
-	// outage.
+	// Other lines continue until the ill lines have ended. If all requests failed, the batch
+	// could detect an outage.
 	const lines, ill = 8000, 100
 	synctest.Test(t, func(t *testing.T) {
 		number := func(name string) (n int) {
 			_, _ = fmt.Sscanf(name, "name%d.", &n)
 			return n
 		}
-		var last atomic.Int64 // Unix time in ns of the last request of the lines that fail
+		var last atomic.Int64 // time of the last request of the failing lines, as Unix time in ns
 		e := run(t, Config{Attempts: 4}, numbered(lines, "ill"), func(k *task, _ int) (Verdict, gate.Outcome) {
 			n := number(k.result.Query.Name)
 			if n < ill && (n%10 == 3 || n%10 == 6 && k.result.Attempts < 3) {

@@ -79,7 +79,7 @@ func TestQueueWakesIdle(t *testing.T) {
 		q.want(t, 1)
 		q.hold <- struct{}{}
 		q.want(t, 0) // one worker is idle now
-		// Two inputs for two servers need two workers: the idle one and a new one.
+		// Two inputs for two servers need two workers: the idle worker and a new one.
 		q.add("https://a.example/", "2")
 		q.add("https://b.example/", "3")
 		q.want(t, 2)
@@ -95,7 +95,7 @@ func TestQueueParks(t *testing.T) {
 		for _, text := range []string{"1", "2", "3", "4", "5"} {
 			q.add("https://a.example/rdap/", text)
 		}
-		q.add("https://A.EXAMPLE:443/other/", "6") // the same server
+		q.add("https://A.EXAMPLE:443/other/", "6") // another spelling of the same server
 		q.want(t, 2)
 		if q.workers != 2 {
 			t.Errorf("%d workers, one of them for a server at its limit", q.workers)

@@ -13,10 +13,10 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A server that is down in the middle of a batch, for longer than the retries of a query
-// take, loses no input: the batch waits for it.
+// A server that is down in the middle of a batch, for longer than the retries of a query take,
+// loses no input, because the batch waits for the server.
 func TestBatchWaitsForRestart(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	for _, jobs := range []int{1, 16} {
 		t.Run(fmt.Sprintf("%d jobs", jobs), func(t *testing.T) {
 			t.Parallel()
@@ -42,7 +42,8 @@ func TestBatchWaitsForRestart(t *testing.T) {
 			for i := range names {
 				texts = append(texts, fmt.Sprintf("n%d.example", i))
 			}
-			// The server returns after it was detected as dead and a probe has failed.
+			// The server returns after the batch has detected it as dead and a probe has
+			// failed.
 			back := make(chan struct{})
 			comeBack := func() {
 				defer close(back)

@@ -51,9 +51,10 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"objectClassName":"domain","ldhName":%q}`, path.Base(r.URL.Path))
 }
 
-// TestBatchSixServers: no server has an effect on the lines of another one, and the
-// limit of one is learned. The clock is that of a bubble: on a loaded machine, requests
-// keep within the limit by chance. A bubble also wants all goroutines to end.
+// TestBatchSixServers checks that no server affects the lines of another server, and that the
+// batch learns the limit of one. It uses the clock of a bubble, because on a loaded machine
+// requests would stay within the limit by chance. The bubble also requires that all goroutines
+// end.
 func TestBatchSixServers(t *testing.T) {
 	t.Parallel()
 	testrun.Bubble(t, testSixServers)
@@ -93,7 +94,7 @@ func testSixServers(t *testing.T) {
 	}
 	add("fast", "slow", "moody", "hole", "html")
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
-	// These lines are consecutive, because a slow machine would otherwise stay within the
+	// Consecutive lines are necessary, because a slow machine would otherwise stay within the
 	// limit anyway.
 	add("limited")
 	slices.Reverse(texts)
@@ -126,8 +127,7 @@ func testSixServers(t *testing.T) {
 			t.Errorf("%s: %v, want %d %s", name, got[name], counts[name], want)
 		}
 	}
-	// The limit as the server counts it, plus the requests in flight at its first
-	// refusal.
+	// Allow the limit as the server counts, and the requests in flight at the first refusal.
 	if limited.refused > client.DefaultPerHost+2 {
 		t.Errorf("the limited server refused %d requests", limited.refused)
 	}
@@ -155,7 +155,7 @@ func testSixServers(t *testing.T) {
 
 // A server accepts all connections and never responds.
 func TestBatchBlackHole(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	for name, cfg := range map[string]rdaptest.Config{
 		"no answer": {}, "no handshake": {Conn: rdaptest.ConnRules{SilentTLS: true}},
 	} {
@@ -182,7 +182,7 @@ func TestBatchBlackHole(t *testing.T) {
 
 // Each value of Retry-After is sent with one refusal.
 func TestLookupRetryAfter(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	for _, tt := range []struct {
 		value   string
 		verdict client.Verdict
@@ -214,7 +214,7 @@ func TestLookupRetryAfter(t *testing.T) {
 	}
 }
 
-// Single lookups respect a rate too, redirects included. A lookup that does not wait
+// Single lookups respect a rate too, and so do their redirects. A lookup that does not wait
 // reports when to retry.
 func TestLookupRate(t *testing.T) {
 	ca := newCA(t)
@@ -235,7 +235,7 @@ func TestLookupRate(t *testing.T) {
 	if n := limited.Counts().Requests; n != 3 {
 		t.Errorf("%d requests", n)
 	}
-	// In a batch, a redirect waits for its host, and the line gets its result as well.
+	// In a batch, a redirect waits for its host, and the line gets a result as well.
 	count := 0
 	for r := range a.Batch(t.Context(), lines("f.one", "g.two", "h.two")) {
 		if count++; r.Verdict != client.RateLimited {
@@ -284,8 +284,8 @@ func testBatchRedirectParks(t *testing.T) {
 	}
 }
 
-// Bodies wait for memory, however slow the consumer is. No result is lost, even if no
-// body fits.
+// Bodies wait for memory, however slow the consumer is. No result is lost, even if no body fits
+// into the limit.
 func TestBatchMemory(t *testing.T) {
 	const size, bodies = 50_000, 60
 	for _, room := range []int64{250_000, 75_000, 1000} {

@@ -26,8 +26,8 @@ func endless(read *int64) func(yield func(Input, error) bool) {
 	}
 }
 
-// An endless sequence is read only as far ahead as MaxQueued or MaxSpill permits. One
-// warning reports this, and no input is lost.
+// A batch reads an endless sequence only as far ahead as MaxQueued or MaxSpill permits. One
+// warning reports the pause, and no input is lost.
 func TestSourceWaits(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -58,7 +58,7 @@ func TestSourceWaits(t *testing.T) {
 					}
 					return true
 				})
-				// One more may have been read, with which the sequence waits.
+				// The sequence may have read one more input, with which it waits.
 				if int64(len(e.seen)) != read || most > tt.most+1 || most < tt.most/2 {
 					t.Errorf("%d results of %d inputs, %d waited at a time, want at most %d", len(e.seen), read, most, tt.most)
 				}
@@ -84,8 +84,8 @@ func (s *syncWriter) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// A panic of the sequence, or runtime.Goexit in it, reappears in the loop over the
-// results, and no goroutine is left running.
+// A panic of the sequence, or runtime.Goexit in it, reappears in the loop over the results, and
+// leaves no goroutine running.
 func TestSourcePanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := func(end func()) func(yield func(Input, error) bool) {
@@ -114,7 +114,7 @@ func TestSourcePanics(t *testing.T) {
 		if !<-exited {
 			t.Error("the loop went on after runtime.Goexit")
 		}
-		// After a break out of the loop.
+		// A panic after a break out of the loop.
 		caught = func() (v any) {
 			defer func() { v = recover() }()
 			run(t, Config{}, source(func() { panic("after the loop") }), after(time.Millisecond), func(*engine, *Result) bool { return false })

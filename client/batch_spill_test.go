@@ -8,7 +8,7 @@ import (
 	"github.com/rdapq/rdapq/internal/spill"
 )
 
-// TestSpilledInput: inputs come back from the temporary file as they were.
+// TestSpilledInput checks that inputs return unchanged from the temporary file.
 func TestSpilledInput(t *testing.T) {
 	for _, in := range []Input{
 		{},

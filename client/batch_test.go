@@ -40,8 +40,7 @@ func (m byTLD) Resolve(_ context.Context, q bootstrap.Question) (bootstrap.Answe
 	return bootstrap.Answer{}, bootstrap.ErrNoService
 }
 
-// goroutines waits until at most n goroutines run. It fails the test if that does not
-// happen.
+// goroutines waits until at most n goroutines run. It fails the test if more goroutines remain.
 func goroutines(t *testing.T, n int) {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
@@ -110,7 +109,8 @@ func TestBatchOneResultEach(t *testing.T) {
 		for _, c := range s.Counts().Conns {
 			inFlight += c.MaxInFlight
 		}
-		// An upper bound for HTTP/1.1, exact for one HTTP/2 connection.
+		// The number of connections is an upper bound for HTTP/1.1, and exact for a single
+		// HTTP/2 connection.
 		if len(s.Counts().Conns) == 1 && inFlight > 4 {
 			t.Errorf("%d lookups in flight at once", inFlight)
 		}
@@ -120,7 +120,7 @@ func TestBatchOneResultEach(t *testing.T) {
 	}
 }
 
-// gauge counts the concurrent requests of a handler.
+// A gauge counts the concurrent requests of a handler.
 type gauge struct {
 	mu       sync.Mutex
 	now, max int
@@ -293,7 +293,7 @@ func TestBatchCanceled(t *testing.T) {
 	}
 }
 
-// A sequence that blocks in a read of a terminal delays nothing else.
+// A sequence that blocks, such as in a read of a terminal, delays nothing else.
 func TestBatchBlockedInput(t *testing.T) {
 	_, a := newPair(t, rdaptest.Config{}, client.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -367,7 +367,7 @@ func gauged(gauges ...*gauge) http.Handler {
 			g.add(1)
 			defer g.add(-1)
 		}
-		time.Sleep(2 * time.Millisecond) // long enough for further requests to arrive, if permitted
+		time.Sleep(2 * time.Millisecond) // wait long enough for further requests to arrive, if permitted
 		w.Header().Set("Content-Type", "application/rdap+json")
 		fmt.Fprintf(w, `{"objectClassName":"domain","ldhName":%q}`, strings.TrimPrefix(r.URL.Path, "/domain/"))
 	})

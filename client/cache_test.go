@@ -19,7 +19,7 @@ func TestCache(t *testing.T) {
 		name string
 		mode client.CacheMode
 		how  []rdaptest.Behaviour
-		once bool // it is requested once
+		once bool // the server gets one request
 	}{
 		{"fresh", client.CacheAll, []rdaptest.Behaviour{cacheControl(maxAge)}, true},
 		{"fresh for this user", client.CacheAll, []rdaptest.Behaviour{cacheControl("private, " + maxAge)}, true},
@@ -76,7 +76,7 @@ func TestCacheRevalidates(t *testing.T) {
 	if last.Get("If-None-Match") != `"one"` || last.Get("If-Modified-Since") != date {
 		t.Errorf("asked with %v", last)
 	}
-	// A 304 can make the response fresh again.
+	// A 304 can make the cached response fresh again.
 	s.On(path, rdaptest.Status(304), rdaptest.NoBody(), cacheControl(maxAge))
 	a.lookup(t, q)
 	if r := a.lookup(t, q); !r.Cached || r.Attempts != 0 || len(askedFor(s)) != 3 {
@@ -101,15 +101,15 @@ func TestCacheReplaces(t *testing.T) {
 	if tag := http.Header(s.Log()[2].Header).Get("If-None-Match"); tag != `"two"` {
 		t.Errorf("asked with %s", tag)
 	}
-	// A 304 to an unconditional request is not a response.
+	// A 304 to an unconditional request is not a usable response.
 	s.On("/domain/beta.example", rdaptest.Status(304), rdaptest.NoBody())
 	if r := a.lookup(t, mustParse(t, "", "beta.example")); r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeNotRDAP {
 		t.Errorf("304 out of nowhere: %s", describe(r))
 	}
 }
 
-// A response is also found by its self link, if that is at the same server and has no
-// entry of its own.
+// A response is also found by the URL of its self link, if the link is to the same server and
+// the URL has no response of its own.
 func TestCacheSelfLink(t *testing.T) {
 	ca := newCA(t)
 	s := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
@@ -150,7 +150,7 @@ func TestCacheBounds(t *testing.T) {
 		name string
 		cfg  client.Config
 		size int64
-		kept int // how many of the last of ten remain
+		kept int // number of the last ten responses that remain
 	}{
 		{"entries", client.Config{CacheEntries: 3}, 0, 3},
 		{"bytes", client.Config{CacheBytes: 64 << 10}, 7 << 10, 8},
@@ -181,7 +181,7 @@ func TestCacheBounds(t *testing.T) {
 	}
 }
 
-// Linked objects are cached by default: registrars that many domains share.
+// By default, linked objects are cached, such as registrars that many domains share.
 func TestCacheReferrals(t *testing.T) {
 	for mode, want := range map[client.CacheMode]int{"": 1, client.CacheReferrals: 1, client.CacheAll: 1, client.CacheNone: 2} {
 		registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{Cache: mode})

@@ -39,7 +39,8 @@ func newAsker(t testing.TB, ca *rdaptest.CA, cfg client.Config) asker {
 	return newNetworkAsker(t, nil, ca, cfg)
 }
 
-// newNetworkAsker returns such a client with connections over network, unless it is nil.
+// newNetworkAsker returns a client as newAsker does. If network is not nil, its connections are
+// in network.
 func newNetworkAsker(t testing.TB, network *rdaptest.Network, ca *rdaptest.CA, cfg client.Config) asker {
 	t.Helper()
 	transport := pool.Config{
@@ -64,8 +65,8 @@ func newNetworkAsker(t testing.TB, network *rdaptest.Network, ca *rdaptest.CA, c
 	return asker{c, p}
 }
 
-// bubble runs a parallel subtest in a bubble of testing/synctest. Its servers must be in
-// a rdaptest.Network. However loaded the machine is, timers expire in their order.
+// bubble runs a parallel subtest in a bubble of testing/synctest. Its servers must be in a
+// rdaptest.Network. Timers expire in order, however loaded the machine is.
 func bubble(t *testing.T, name string, f func(*testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {

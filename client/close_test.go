@@ -30,7 +30,7 @@ func TestCloseLookup(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{}, client.Config{MaxWait: time.Hour})
 	s.On("*", rdaptest.Status(429), rdaptest.RetryAfter("600"))
 	results := make(chan *client.Result)
-	for i := range 2 { // one waits for a retry, the other for its turn
+	for i := range 2 { // one lookup waits for a retry, the other for its turn
 		go func() {
 			r, _ := a.Client.Lookup(context.Background(), mustParse(t, "", "n"+strconv.Itoa(i)+".example"))
 			results <- r
@@ -63,7 +63,7 @@ func TestCloseLookup(t *testing.T) {
 	}
 }
 
-// Close inside the loop over a batch ends it, and every input has its result.
+// Close inside the loop over a batch ends the batch, and every input has a result.
 func TestCloseBatch(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{}, client.Config{Jobs: 4})
 	var texts []string
@@ -91,8 +91,8 @@ func TestCloseBatch(t *testing.T) {
 	}
 }
 
-// A lookup whose response is being read when the Client is closed reports that, whatever
-// error the connection returns and whether or not a retry would be possible.
+// A lookup whose response is being read when the Client is closed returns ErrClosed. The error
+// of the connection, and whether a retry would be possible, do not matter.
 func TestCloseWhileReading(t *testing.T) {
 	for _, attempts := range []int{1, 3} {
 		began := make(chan struct{})
@@ -163,7 +163,7 @@ func TestCloseBeforeRedirect(t *testing.T) {
 	}
 }
 
-// After Close, the Resolver is not called, since it may fetch files. The error is that
+// After Close, the Client does not call the Resolver, which may fetch files. The error is that
 // the Client was closed, not that there is no server.
 func TestCloseResolve(t *testing.T) {
 	var resolved atomic.Int64

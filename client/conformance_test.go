@@ -11,7 +11,8 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// Header fields of every request: RFC 7480 sections 4.1 and 4.2, RFC 9110 section 12.5.4.
+// Every request has the header fields of RFC 7480 sections 4.1 and 4.2, and of RFC 9110 section
+// 12.5.4.
 func TestRequestFields(t *testing.T) {
 	for _, protocols := range []rdaptest.Protocols{rdaptest.H1Only, rdaptest.H2Only} {
 		s, a := newPair(t, rdaptest.Config{Log: true, Protocols: protocols}, client.Config{Languages: []string{"de-AT", "en"}, UserAgent: "importer/3"})
@@ -42,8 +43,8 @@ func TestRequestFields(t *testing.T) {
 	}
 }
 
-// A correctly spelled member takes precedence over one in another case (RFC 9083 section
-// 1.2), which is read if it is the only one.
+// A correctly spelled member takes precedence over a member in another case (RFC 9083 section
+// 1.2). Without a correctly spelled member, the other is read.
 func TestMemberNamesInAnotherCase(t *testing.T) {
 	rec, err := rdap.Read([]byte(`{"objectClassName":"domain","LDHNAME":"beta.example","ldhName":"alpha.example","Handle":"X","Ldhname":"gamma.example","STATUS":["active"],"Events":[{"eventAction":"registration","eventDate":"2020-01-01T00:00:00Z"}]}`))
 	if err != nil {
@@ -69,8 +70,8 @@ func TestEverythingMayBeAbsent(t *testing.T) {
 	}
 }
 
-// rdapConformance is a hint, and is read at the top level only (RFC 9083 section 4.1).
-// Only its identifiers distinguish ICANN's profiles of 2019 and 2024.
+// rdapConformance is a hint, and is read only at the top level (RFC 9083 section 4.1). Only its
+// identifiers distinguish ICANN's profiles of 2019 and 2024.
 func TestConformanceIsAHint(t *testing.T) {
 	for conformance, want := range map[string][]string{
 		``:                                     nil,

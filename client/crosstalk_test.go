@@ -16,9 +16,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A lookup gets the response to its own query, even if others are canceled, reset or
-// truncated.
-// With RDAPQ_CROSSTALK the test does 38,000 lookups over each protocol.
+// A lookup gets the response to its own query, even if other requests are canceled, reset or
+// truncated. With RDAPQ_CROSSTALK the test does 38,000 lookups over each protocol.
 func TestResponsesMatchQueries(t *testing.T) {
 	count := 400
 	if os.Getenv("RDAPQ_CROSSTALK") != "" {

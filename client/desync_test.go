@@ -27,10 +27,11 @@ type shiftedServer struct {
 	listener net.Listener
 	ca       *rdaptest.CA
 
-	strayEvery int           // number of responses after which it sends an additional 404; 0 means never
-	strayAfter time.Duration // delay of that 404 after the response
-	behind     bool          // repeats its first response and stays one response behind
-	twice      bool          // sends its first 404 twice and stays one response behind
+	// number of responses after which the server sends an additional 404; 0 means never
+	strayEvery int
+	strayAfter time.Duration // delay of the additional 404 after the response
+	behind     bool          // the server repeats its first response and stays one response behind
+	twice      bool          // the server sends its first 404 twice and stays one response behind
 	header     string        // header lines of each response
 
 	conns, requests atomic.Int64
@@ -166,7 +167,7 @@ func TestResponsesOutOfStep(t *testing.T) {
 		behind     bool
 		twice      bool
 		first      int64
-		again      int64 // requests that may be sent again to a server without mismatches
+		again      int64 // maximum number of requests sent again to a server without mismatches
 	}{
 		{name: "stray after each", names: "d", strayEvery: 1, strayAfter: 300 * time.Microsecond},
 		{name: "stray after each at once", names: "d", strayEvery: 1},
@@ -234,15 +235,15 @@ func TestResponsesOutOfStep(t *testing.T) {
 					t.Errorf("%d rows, want %d", rows, names)
 				}
 				total := names
-				// If each request of the batch had a connection of its own, or the stray
-				// responses came after the last request began, nothing was out of step so
-				// far. A connection that carries lookups one after another is.
+				// The batch may have found no mismatch: each request may have had a connection
+				// of its own, or the stray responses may have come after the last request
+				// began. A connection that carries lookups one after another detects it.
 				for ; desync && warned == 0 && total < 2*names; total++ {
 					q, err := client.Parse(fmt.Sprintf("%s%d.example", tt.names, tt.first+total))
 					if err != nil {
 						t.Fatal(err)
 					}
-					r, _ := c.Lookup(t.Context(), q) // judge looks at its verdict
+					r, _ := c.Lookup(t.Context(), q) // judge reads the verdict of r
 					judge(r)
 				}
 				if (warned > 0) != desync {

@@ -14,11 +14,11 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// firstConnFails is a server that fails every request on the first connection used, and
-// none on other connections.
+// A firstConnFails is a server that fails every request on the first connection used, and no
+// request on other connections.
 type firstConnFails struct {
-	status int  // 0 means never a response
-	all    bool // it fails on all connections
+	status int  // status of the responses; 0 means that the server never responds
+	all    bool // the server fails on all connections
 
 	mu       sync.Mutex
 	first    string

@@ -13,8 +13,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A server that fails on resumed sessions makes no lookup fail, and later runs do not
-// resume its sessions for a while. The clock is that of a bubble: on a loaded machine,
+// A server that fails on resumed sessions makes no lookup fail, and later runs do not resume
+// its sessions for a while. The test uses the clock of a bubble, because on a loaded machine
 // responses of a working connection would come after the timeout.
 func TestServerThatFailsOnResumedSessions(t *testing.T) {
 	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H2Only} {

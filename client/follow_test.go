@@ -119,7 +119,7 @@ func TestReferralModes(t *testing.T) {
 	}
 }
 
-// Records that link to each other are requested once each.
+// Each of several records that link to each other is requested once.
 func TestReferralLoop(t *testing.T) {
 	for _, back := range []string{"domain/alpha.example/", "domain/ALPHA.EXAMPLE", "domain/%61lpha.example", "../domain/alpha.example"} {
 		ca := newCA(t)
@@ -185,7 +185,7 @@ func TestReferralForms(t *testing.T) {
 			t.Errorf("%s: key in %s", tt.href, r.Registrar.URL)
 		}
 	}
-	// Relative to the URL of the registry's response.
+	// The link is relative to the URL of the registry's response.
 	registry.On("/domain/alpha.example", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|/rr/domain/alpha.example")))
 	registry.On("/rr/domain/alpha.example", rdaptest.JSON(domainWith("alpha.example")))
 	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Registrar == nil || r.Registrar.URL != registry.URL()+"rr/domain/alpha.example" {
@@ -193,7 +193,7 @@ func TestReferralForms(t *testing.T) {
 	}
 }
 
-// Whatever the registrar returns, the registry's result is unchanged, and the registrar
+// The registry's result does not depend on the registrar's response, and a registrar that fails
 // gets no further requests.
 func TestReferralFails(t *testing.T) {
 	html := rdaptest.Body("text/html", "<html><title>nothing here</title></html>")
@@ -264,7 +264,7 @@ func TestReferralFails(t *testing.T) {
 	})
 }
 
-// A registrar that redirects to the registry has no record itself.
+// A registrar that redirects to the registry has no record of its own.
 func TestReferralBackToRegistry(t *testing.T) {
 	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{})
 	registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+registrar.URL())))
@@ -277,7 +277,8 @@ func TestReferralBackToRegistry(t *testing.T) {
 	wantURIs(t, registry, "/domain/alpha.example", "/domain/ALPHA.example")
 }
 
-// Several links may point to the same record: the first one that yields it is enough.
+// Several links may point to the same record. Only the links up to the first that yields the
+// record are followed.
 func TestReferralNextWay(t *testing.T) {
 	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{})
 	var links []string
@@ -339,7 +340,7 @@ func TestReferralByNumber(t *testing.T) {
 	if r := ask(map[string]string{"990001": ""}); r.Registrar != nil {
 		t.Errorf("switched off: %+v", r.Registrar)
 	}
-	// A link takes precedence, except one to the registry's own record.
+	// A link takes precedence, except a link to the registry's own record.
 	registry.On("*", rdaptest.JSON(body("related|"+rdapJSON+"|"+registry.URL()+"domain/alpha.example/")))
 	if r := ask(table); r.Registrar == nil || r.Registrar.Source != bootstrap.SourceOverride {
 		t.Errorf("link to itself: %+v", r.Registrar)
@@ -499,7 +500,7 @@ func TestReferralCredentials(t *testing.T) {
 // A registrar that hangs delays the registry's response by less than a registry's own
 // timeout.
 func TestReferralTimeout(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{Timeout: time.Hour, ReferralTimeout: 2 * time.Second})
 	registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+registrar.URL())))
 	registrar.On("*", rdaptest.Hang())

@@ -11,9 +11,9 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A server that breaks or abuses QUIC or HTTP/3 delays no lookup beyond the end of its
-// context, and leaves the Client, its Pool and other servers as they were.
-// RDAPQ_HOSTILE=1 tries all of them.
+// A server that breaks or abuses QUIC or HTTP/3 delays no lookup beyond the end of its context,
+// and does not affect the Client, its Pool and other servers. RDAPQ_HOSTILE=1 tries all such
+// servers.
 func TestHostileH3Servers(t *testing.T) {
 	t.Parallel()
 	ca := newCA(t)
@@ -31,7 +31,7 @@ func TestHostileH3Servers(t *testing.T) {
 	}
 }
 
-// hostilePool returns a Pool with the state that earlier ones left in dir.
+// hostilePool returns a Pool that uses the state files in dir.
 func hostilePool(t *testing.T, dir string, ca *rdaptest.CA, protocols ...string) *pool.Pool {
 	t.Helper()
 	sessions, err := pool.OpenSessionFile(filepath.Join(dir, "sessions"), 0, nil)

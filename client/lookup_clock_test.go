@@ -17,8 +17,10 @@ func TestClock(t *testing.T) {
 		name   string
 		hooked bool
 		wait   time.Duration
-		steps  string        // W: waits, G: has a connection, R: server has it, P: paused, C: continues, 1 to 9: seconds pass
-		ends   time.Duration // remaining time after the steps; negative means never
+		// steps of the attempt: W waits, G has a connection, R is with the server, P is paused,
+		// C continues, and 1 to 9 are seconds that pass
+		steps string
+		ends  time.Duration // remaining time after the steps; negative means never
 	}{
 		{"running", true, -1, "WGR", limit},
 		{"some time is used", true, -1, "WGR4", 6 * time.Second},
@@ -77,7 +79,7 @@ func TestClock(t *testing.T) {
 				}
 				expired := k.expired()
 				k.stop()
-				hooks.GetConn("") // hooks may come late
+				hooks.GetConn("") // hooks may be called late
 				hooks.WroteHeaders()
 				if got := k.expired(); got != expired {
 					t.Errorf("reports a limit of %v after the end, before it %v", got, expired)

@@ -39,7 +39,7 @@ func inUTF16(text string, order binary.AppendByteOrder) string {
 	return string(b)
 }
 
-// A farConn is a connection that looks to the pool like one to another host.
+// A farConn is a connection that looks to the Pool like a connection to another host.
 type farConn struct{ net.Conn }
 
 func (farConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 443} }
@@ -52,8 +52,8 @@ func dialFar(ctx context.Context, network, address string) (net.Conn, error) {
 	return farConn{c}, nil
 }
 
-// A body that cannot be decoded yields one clear error that names the encoding, with any
-// transport, and shows none of the bytes.
+// A body that cannot be decoded yields one clear error that names the encoding. The error is
+// the same with any transport, and shows none of the bytes.
 func TestEncodings(t *testing.T) {
 	const object = `{"objectClassName":"domain","ldhName":"alpha.example","handle":"H-1"}`
 	zip := zipped(t, strings.Repeat(" ", 2000)+object)
@@ -61,7 +61,7 @@ func TestEncodings(t *testing.T) {
 	latin := `{"objectClassName":"domain","ldhName":"alpha.example","handle":"B` + "\xfc" + `cher"}`
 	tests := []struct {
 		name, coding, contentType, body string
-		want                            string // part of the message; empty if the body can be read
+		want                            string // part of the message; empty if the body can be decoded
 		warning                         string
 	}{
 		{"gzip", "gzip", "", zip, "", ""},
@@ -114,12 +114,12 @@ func TestEncodings(t *testing.T) {
 		t.Cleanup(func() { far.Close() })
 		for how, a := range map[string]asker{
 			"pool":     newAsker(t, ca, client.Config{}),
-			"pool far": newAsker(t, ca, client.Config{Transport: far}), // which requests gzip
+			"pool far": newAsker(t, ca, client.Config{Transport: far}), // this Pool requests gzip
 			"net/http": newAsker(t, ca, client.Config{Transport: standard}),
 		} {
 			for i, tt := range tests {
 				if now = i; how == "net/http" && strings.HasPrefix(tt.name, "truncated") {
-					continue // this transport does not report whether the data or the connection ended
+					continue // the transport does not report whether the data or the connection ended
 				}
 				for _, name := range []string{"alpha.example", "refused.example"} {
 					q := mustParse(t, "", name)
@@ -154,7 +154,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// The error of a lookup wraps an *pool.EncodingError.
+// The error of a lookup wraps a *pool.EncodingError.
 func TestEncodingErrorIsWrapped(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "br")

@@ -16,7 +16,7 @@ import (
 )
 
 func TestLookupSilentServer(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	ca := newCA(t)
 	good := rdaptest.Start(t, rdaptest.Config{CA: ca})
 	silent := rdaptest.Start(t, rdaptest.Config{CA: ca, Conn: rdaptest.ConnRules{SilentTLS: true}})
@@ -53,7 +53,8 @@ func TestLookupUnresolved(t *testing.T) {
 	a := newAsker(t, newCA(t), client.Config{
 		Resolver: urls{"https://rdap.invalid/"},
 		Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-			// The error of a DNS resolver, without a query: tests use only loopback.
+			// Return the error of a DNS resolver without a query, because tests use only
+			// loopback.
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "rdap.invalid", IsNotFound: true}}
 		}},
 	})
@@ -117,7 +118,7 @@ func TestLookupHandshakeHangUp(t *testing.T) {
 			if err != nil {
 				return
 			}
-			_, _ = c.Read(make([]byte, 8<<10)) // the ClientHello
+			_, _ = c.Read(make([]byte, 8<<10)) // read the ClientHello
 			c.Close()
 		}
 	}()
@@ -140,7 +141,7 @@ func TestLookupNotTLS(t *testing.T) {
 }
 
 func TestLookupBroken(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s, a := newPair(t, rdaptest.Config{Protocols: rdaptest.H1Only}, client.Config{})
 	s.On("/domain/hangup.example", rdaptest.HangUp())
 	s.On("/domain/reset.example", rdaptest.ResetConn())
@@ -166,7 +167,7 @@ func TestLookupCanceled(t *testing.T) {
 	if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeCanceled || !errors.Is(err, context.Canceled) {
 		t.Errorf("%s, error %v", describe(r), err)
 	}
-	// With an ended context, no request is sent.
+	// If the context has ended, no request is sent.
 	r, err = a.Lookup(ctx, mustParse(t, "", "alpha.example"))
 	checkResult(t, r)
 	if r.Attempts != 0 || !errors.Is(err, context.Canceled) {

@@ -50,7 +50,7 @@ func TestLookupTooLarge(t *testing.T) {
 				t.Errorf("%s: error has status %d", name, client.ErrorOf(r).Status)
 			}
 		}
-		// The status of an error response is enough without a body.
+		// The status of an error response suffices without a body.
 		r := a.lookup(t, mustParse(t, "", "endless404.example"))
 		if r.Verdict != client.NotFound || len(r.Warnings) == 0 || len(r.Raw) > limit {
 			t.Errorf("endless 404: %s, %d octets", describe(r), len(r.Raw))
@@ -72,7 +72,7 @@ func TestLookupGzip(t *testing.T) {
 	object := `{"objectClassName":"domain","ldhName":"alpha.example"}`
 	s, a := newPair(t, rdaptest.Config{}, client.Config{MaxBody: 100_000})
 	encoded := rdaptest.Header("Content-Encoding", "gzip")
-	// The client did not request compression: it does not pay on loopback.
+	// The client did not request compression, which costs more than it saves on loopback.
 	s.On("/domain/alpha.example", rdaptest.JSON(zip(object)), encoded)
 	s.On("/domain/bomb.example", rdaptest.JSON(zip(strings.Repeat(" ", 5<<20)+object)), encoded)
 	s.On("/domain/broken.example", rdaptest.JSON("no gzip"), encoded)
@@ -88,7 +88,7 @@ func TestLookupGzip(t *testing.T) {
 }
 
 func TestLookupDrip(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s, a := newPair(t, rdaptest.Config{}, client.Config{Timeout: 2 * time.Second, Attempts: 1})
 	s.On("/domain/drip.example", rdaptest.Drip(1, 50*time.Millisecond))
 	s.On("/domain/hang.example", rdaptest.Hang())
@@ -110,7 +110,7 @@ func TestLookupKeepsConnection(t *testing.T) {
 	s.On("/domain/page.example", rdaptest.Status(404), rdaptest.Body("text/html", "<html>"+strings.Repeat("x", 3<<10)))
 	s.On("/domain/moved.example", rdaptest.Status(301), rdaptest.Header("Location", "/domain/object.example"), rdaptest.Body("text/html", strings.Repeat("x", 2<<10)))
 	s.On("/domain/bad.example", rdaptest.JSON(`{"objectClassName":"dom`))
-	// Two consecutive 404s before an object would cost another connection.
+	// Avoid two consecutive 404s before an object, which would cost another connection.
 	names := []string{"none.example", "object.example", "page.example", "moved.example", "bad.example"}
 	for i := range 200 {
 		a.lookup(t, mustParse(t, "", names[i%len(names)]))

@@ -85,7 +85,7 @@ func TestLookupProxy(t *testing.T) {
 // The error of a lookup names a proxy that hangs.
 func TestLookupProxyHangs(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0") // and never accepts
+	l, err := net.Listen("tcp", "127.0.0.1:0") // the test never accepts a connection
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/rdapq/rdapq/internal/testrun"
 )
 
-// A metered transport wraps another one, as programs do to count traffic.
+// A metered transport wraps another transport, as programs do to count traffic.
 type metered struct{ http.RoundTripper }
 
 // A mute transport calls no hooks before the response.
 type mute struct{ http.RoundTripper }
 
 func (m mute) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithCancel(context.Background()) // without the hooks
+	ctx, cancel := context.WithCancel(context.Background()) // mute removes the hooks
 	context.AfterFunc(req.Context(), cancel)
 	return m.RoundTripper.RoundTrip(req.WithContext(ctx))
 }
@@ -42,9 +42,9 @@ func TestLookupMuteTransport(t *testing.T) {
 // A pool inside another transport reports the same details as a pool alone, including the
 // step of a failure.
 func TestLookupWrappedPool(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s, plain := newPair(t, rdaptest.Config{}, client.Config{})
-	plain.lookup(t, mustParse(t, "", "first.example")) // so that there is a connection
+	plain.lookup(t, mustParse(t, "", "first.example")) // opens a connection
 	c := newAsker(t, s.CA(), client.Config{
 		Transport: metered{plain.pool}, ConnectTimeout: time.Second,
 		Resolver: urls{s.URL(), s.URL() + "second/"},
@@ -53,8 +53,8 @@ func TestLookupWrappedPool(t *testing.T) {
 	if r.Verdict != client.Registered || r.Conn.ConnID != 1 || !r.Conn.Reused || r.Conn.TLS == 0 || r.Conn.FirstByte == 0 {
 		t.Errorf("%s, %+v", describe(r), r.Conn)
 	}
-	// ConnectTimeout does not apply once the connection is set up and the request waits
-	// for its response.
+	// ConnectTimeout does not apply to a request that waits for its response on an open
+	// connection.
 	s.On("/domain/slow.example", rdaptest.Latency(1500*time.Millisecond))
 	if r := c.lookup(t, mustParse(t, "", "slow.example")); r.Attempts != 1 || r.Server != s.URL() {
 		t.Errorf("%s after %d attempts, at %s", describe(r), r.Attempts, r.Server)

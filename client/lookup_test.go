@@ -169,8 +169,8 @@ func TestLookupHTTPOnly(t *testing.T) {
 	if r.Verdict != client.NoService || client.ErrorOf(r).Code != client.CodeHTTPOnly || asked {
 		t.Errorf("%s, asked %v", describe(r), asked)
 	}
-	// The same holds for servers from overrides, whatever bootstrap says, and for a
-	// server in the query.
+	// Servers from overrides are accepted, whatever bootstrap says, and so is a server in the
+	// query.
 	if r = newAsker(t, ca, client.Config{Resolver: from(bootstrap.SourceOverride)}).lookup(t, q); client.ErrorOf(r) == nil || client.ErrorOf(r).Code != client.CodeHTTPOnly || asked {
 		t.Errorf("override: %s, asked %v", describe(r), asked)
 	}
@@ -193,7 +193,7 @@ func newPlain(t *testing.T, h http.HandlerFunc) string {
 	return "http://" + l.Addr().String() + "/"
 }
 
-// refused is a base URL whose port has no listener: the port is assigned, but not used in
+// refused is a base URL whose port has no listener. The port is assigned, but not used in
 // practice.
 const refused = "https://127.0.0.1:1/"
 
@@ -231,7 +231,7 @@ func TestLookupNextServer(t *testing.T) {
 }
 
 func TestLookupShare(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	ca := newCA(t)
 	good := rdaptest.Start(t, rdaptest.Config{CA: ca})
 	silent := rdaptest.Start(t, rdaptest.Config{CA: ca, Conn: rdaptest.ConnRules{SilentTLS: true}})
@@ -245,7 +245,7 @@ func TestLookupShare(t *testing.T) {
 	}
 }
 
-// A Query that is empty, and not from Parse, is not sent.
+// An empty Query, which is not from Parse, is not sent.
 func TestLookupNothing(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{}, client.Config{})
 	for _, q := range []client.Query{

@@ -40,8 +40,8 @@ func TestBodiesWait(t *testing.T) {
 	})
 }
 
-// Bodies that alone exceed the limit pass one after another, even if one is requested
-// just as another is released. RDAPQ_GIANTS sets the rounds.
+// Bodies that alone exceed the limit pass one after another, even if a body is requested just
+// as another is released. RDAPQ_GIANTS sets the rounds.
 func TestBodiesGiants(t *testing.T) {
 	rounds := testrun.Env(t, "RDAPQ_GIANTS", 10_000)
 	b := newMemoryBudget(1)

@@ -16,9 +16,9 @@ import (
 // stuckAfter is the wait for memory after which a test considers a lookup stuck.
 const stuckAfter = time.Minute
 
-// A truncated body uses no memory while its query waits for a retry. Otherwise other
-// readers would wait for that memory and hold the places that the query needs. The clock
-// is that of a bubble: the retries wait half a minute.
+// A truncated body uses no memory while its query waits for a retry. Otherwise other readers
+// would wait for that memory and hold the places that the query needs. The test uses the clock
+// of a bubble, because the retries wait half a minute.
 func TestMemoryOfBrokenBodies(t *testing.T) {
 	t.Parallel()
 	testrun.Bubble(t, testBrokenBodies)
@@ -29,7 +29,8 @@ func testBrokenBodies(t *testing.T) {
 	var names []string
 	for i := range 12 {
 		names = append(names, fmt.Sprintf("n%d.example", i))
-		// First a truncated body, then an error with a body, and then a valid response.
+		// The responses are first a truncated body, then an error with a body, and then a valid
+		// body.
 		s.On("/domain/"+names[i], rdaptest.Size(3000),
 			rdaptest.First(2, rdaptest.Status(503)), rdaptest.First(1, rdaptest.Status(200), rdaptest.Cut(2000)))
 	}
@@ -59,14 +60,14 @@ func TestMemoryOfSearches(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(60), PageSize: 2}})
 	texts := []string{"e*.example", "ex*.example", "exa*.example", "exam*.example"}
 	for i := range 5 {
-		texts = append(texts, fmt.Sprintf("exam%d*.example", i+1)) // 11 names each
+		texts = append(texts, fmt.Sprintf("exam%d*.example", i+1)) // each pattern matches 11 names
 	}
 	cfg := client.Config{Resolver: urls{s.URL()}, Jobs: len(texts), PerHost: len(texts)}
 	for page, err := range newAsker(t, s.CA(), cfg).Search(t.Context(), mustParse(t, client.TypeDomains, texts[0])) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg.MaxMemory = int64(len(page.Raw)) * 8 // room for one page of each search but one
+		cfg.MaxMemory = int64(len(page.Raw)) * 8 // room for a page of all searches but one
 		break
 	}
 	a := newAsker(t, s.CA(), cfg)

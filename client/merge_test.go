@@ -12,7 +12,7 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// answered returns the result of a lookup with this response.
+// answered returns the result of a lookup with the response body.
 func answered(body string) *client.Result {
 	return &client.Result{Query: client.Query{Type: client.TypeDomain, Name: "harbour.example"}, Verdict: client.Registered, Status: 200, Raw: []byte(body)}
 }
@@ -30,7 +30,7 @@ func mustMerge(t *testing.T, registry, registrar string) *client.Merged {
 	return m
 }
 
-// A thin registry and an older registrar, with responses in their usual shapes.
+// Responses of a thin registry and an older registrar, in their usual shapes.
 const (
 	thinBody = `{"objectClassName":"domain","handle":"90210_DOMAIN","ldhName":"HARBOUR.EXAMPLE",
 		"status":["client transfer prohibited","client delete prohibited"],
@@ -117,8 +117,8 @@ func TestMerged(t *testing.T) {
 	}
 }
 
-// If one party has no value, the other's is used; an empty contact does not count as a
-// value.
+// If one party has no value, the value of the other party is used. An empty contact does not
+// count as a value.
 func TestMergedGaps(t *testing.T) {
 	m := mustMerge(t,
 		`{"objectClassName":"domain","ldhName":"harbour.example","events":[{"eventAction":"registrar expiration","eventDate":"2026-01-01T00:00:00Z"}],
@@ -163,7 +163,7 @@ func TestMergedWithoutRegistrar(t *testing.T) {
 			t.Errorf("%s: (-without +with)\n%s", registrar.Verdict, d)
 		}
 	}
-	// If a registrar in a chain fails, the next one is used.
+	// If a registrar in a chain fails, the next registrar is used.
 	r := answered(thinBody)
 	r.Registrar = answered(olderBody)
 	r.Registrar.Verdict, r.Registrar.Registrar = client.Failed, answered(olderBody)

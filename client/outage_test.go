@@ -18,8 +18,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A lossCounter is a transport that counts the requests that begin after the end of the
-// first failed one, until the next useful response.
+// A lossCounter is a transport that counts requests in an outage: those that begin after the
+// end of the first failed request, and before the next useful response.
 type lossCounter struct {
 	http.RoundTripper
 	mu      sync.Mutex
@@ -55,7 +55,7 @@ func (l *lossCounter) ended(bad, probe bool) {
 	}
 }
 
-// A lossBody reports how a body ends.
+// A lossBody reports how the body of a response ends.
 type lossBody struct {
 	io.ReadCloser
 	ended func(error)
@@ -81,9 +81,9 @@ func outageNames(n int) (texts []string) {
 	return texts
 }
 
-// TestBatchOutage: a server that is away for six seconds in the middle of a batch
-// costs no line, and gets few requests meanwhile, in whatever way it is away. The clock
-// is that of a bubble: on a loaded machine, requests would time out without an outage.
+// TestBatchOutage checks that a server that is away for six seconds in the middle of a batch
+// costs no line. The server gets few requests meanwhile, however it is away. The test uses the
+// clock of a bubble, because on a loaded machine requests would time out without an outage.
 func TestBatchOutage(t *testing.T) {
 	for _, way := range []string{"503", "502", "reset", "refused", "silent", "half a body"} {
 		for _, protocols := range []rdaptest.Protocols{rdaptest.H2Only, rdaptest.H1Only} {

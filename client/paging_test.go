@@ -30,7 +30,7 @@ func TestPages(t *testing.T) {
 		t.Errorf("%d requests: %q", n, asked(s))
 	}
 
-	// Pages are read one by one, only as far as the caller iterates.
+	// The client reads pages one by one, only as far as the caller iterates.
 	var numbers []int
 	for p, err := range a.Search(t.Context(), q) {
 		if err != nil {
@@ -48,8 +48,8 @@ func TestPages(t *testing.T) {
 		t.Errorf("pages %d, requests %q", numbers, asked(s))
 	}
 
-	// A batch reads the pages as well. The second search joins the first if that has no
-	// response yet, and reads four pages itself otherwise.
+	// A batch reads the pages as well. The second search joins the first if the first has no
+	// response yet, and otherwise reads four pages itself.
 	n := 0
 	for r := range a.Batch(t.Context(), lines("domains?name=exam*.example", "domains?name=EXAM*.example", "exam1.example")) {
 		n++
@@ -126,7 +126,7 @@ func TestPagesBounded(t *testing.T) {
 	}
 }
 
-// A search stops after a number of empty pages that link to further ones.
+// A search stops after a number of empty pages that link to further pages.
 func TestEndlessPages(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{}, client.Config{})
 	n := 0
@@ -144,8 +144,8 @@ func emptyPage(base string, n int) string {
 	return fmt.Sprintf(`{"rdapConformance":["rdap_level_0","paging"],"domainSearchResults":[],"paging_metadata":{"links":[{"rel":"next","href":"%smore/%d","type":"application/rdap+json"}]}}`, base, n)
 }
 
-// The pages of one search do not fill the whole memory budget. Pages that the caller
-// reads one by one are not limited.
+// The pages of one search do not fill the whole memory budget. Pages that the caller reads one
+// by one have no such limit.
 func TestPagesInMemory(t *testing.T) {
 	_, a := newPair(t, rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(40), PageSize: 2}}, client.Config{MaxMemory: 8 << 10})
 	q := mustParse(t, client.TypeDomains, "exam*.example")
@@ -165,7 +165,7 @@ func TestPagesInMemory(t *testing.T) {
 	}
 }
 
-// The request for a truncated page is retried, like any other.
+// The request for a truncated page is retried like any other request.
 func TestPageRepeated(t *testing.T) {
 	bad := 0
 	s, a := newPair(t, rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(5), PageSize: 2, Refuse: func(page int) int {
@@ -181,7 +181,7 @@ func TestPageRepeated(t *testing.T) {
 	}
 }
 
-// After a cancellation, the pages read so far are kept.
+// A canceled search has the pages read so far.
 func TestSearchGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -199,7 +199,7 @@ func TestSearchGivenUp(t *testing.T) {
 	}
 }
 
-// A Page cannot hold linked objects, so the links are not followed.
+// A Page cannot hold linked objects, so that links are not followed.
 func TestSearchFollowsNothing(t *testing.T) {
 	registry, registrar, a := newReferrer(t, rdaptest.H2Only, client.Config{})
 	registry.On("/domain/harbour.example", rdaptest.JSON(fixture(t, "registry-thin.json", "https://rdap.lighthouse.example/", registrar.URL())))

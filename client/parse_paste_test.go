@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Queries copied from reports, messages and logs.
+// TestPastedQueries parses queries copied from reports, messages and logs.
 func TestPastedQueries(t *testing.T) {
 	for _, tt := range []struct{ text, path string }{
 		{"courbu[.]re", "domain/courbu.re"},
@@ -61,7 +61,7 @@ func TestPastedQueries(t *testing.T) {
 		{"192.0.2.0 – 192.0.2.255", "ip/192.0.2.0/24"},
 		{"192.0.2.4-7", "ip/192.0.2.4/30"},
 		{"2001:db8::-2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", "ip/2001:db8::/32"},
-		// Ambiguous texts.
+		// Texts without an unambiguous meaning.
 		{"courbu.re,nic.re", ""},
 		{"courbu.re, nic.re", ""},
 		{"courbu.re;nic.re", ""},
@@ -103,7 +103,7 @@ func TestPastedQueries(t *testing.T) {
 	}
 }
 
-// With a type, the text around an object is removed too.
+// With a type, Parse removes the text around an object too.
 func TestPastedAs(t *testing.T) {
 	for _, tt := range []struct {
 		typ        Type

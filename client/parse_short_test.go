@@ -10,7 +10,7 @@ func TestShortPrefixes(t *testing.T) {
 		{"10/8", "ip/10.0.0.0/8", "10/8 is short for 10.0.0.0/8"},
 		{"192.0.2/24", "ip/192.0.2.0/24", "192.0.2/24 is short for 192.0.2.0/24"},
 		{"172.16/12", "ip/172.16.0.0/12", "172.16/12 is short for 172.16.0.0/12"},
-		{"10.1/8", "ip/10.1.0.0/8", "10.1/8 is short for 10.1.0.0/8"}, // the server handles host bits
+		{"10.1/8", "ip/10.1.0.0/8", "10.1/8 is short for 10.1.0.0/8"}, // the server handles the host bits
 		{"0/0", "ip/0.0.0.0/0", "0/0 is short for 0.0.0.0/0"},
 		{"192.0.2.0/24", "ip/192.0.2.0/24", ""},
 		{"192.0.2.7/24", "ip/192.0.2.7/24", ""},
@@ -48,11 +48,13 @@ func TestOddNames(t *testing.T) {
 		{"bücher.example", "xn--bcher-kva.example", ""},
 		{"BÜCHER。EXAMPLE。", "xn--bcher-kva.example", ""},
 		{"_sip._tcp.bücher.example.", "_sip._tcp.xn--bcher-kva.example", ""},
-		{"xn--bcher-kva.例え.example", "xn--bcher-kva.xn--r8jz45g.example", ""}, // U-labels are converted even next to A-labels
+		// U-labels are converted even next to A-labels
+		{"xn--bcher-kva.例え.example", "xn--bcher-kva.xn--r8jz45g.example", ""},
 		{"BüCHER.XN--BCHER-KVA.example", "xn--bcher-kva.xn--bcher-kva.example", ""},
-		{"xn--a.example", "xn--a.example", ""},               // IDNA does not allow the encoded label; it is sent unchanged
+		// IDNA does not allow the encoded label, which is sent unchanged
+		{"xn--a.example", "xn--a.example", ""},
 		{"☕.example", "xn--53h.example", ""},                 // an emoji that UTS 46 permits
-		{"क्\u200dष.example", "xn--11b2ezcw70k.example", ""}, // ZWJ after a virama is allowed
+		{"क्\u200dष.example", "xn--11b2ezcw70k.example", ""}, // IDNA allows ZWJ after a virama
 		{"a\u200db.example", "xn--ab-m1t.example", "IDNA does not allow the label"},
 		{"👩\u200d💻.example", "xn--1ug1855pcha.example", "IDNA does not allow the label"},
 		{"ab--ü.example", "xn--ab---3ra.example", "IDNA does not allow the label"},

@@ -122,7 +122,7 @@ func TestParseInvalid(t *testing.T) {
 	for _, tt := range []struct {
 		typ  Type
 		text string
-		want string // a part of the message
+		want string // part of the message
 	}{
 		{"", "", "query is empty"},
 		{"", "  ", "query is empty"},

@@ -22,7 +22,7 @@ type crowdServer struct {
 	*httptest.Server
 	now, most, requests atomic.Int64
 	held                chan struct{} // if not nil, requests wait until it is closed
-	arrived             chan struct{} // has a value for each request
+	arrived             chan struct{} // receives a value for each request
 }
 
 func newCrowdServer(t *testing.T, held chan struct{}, cfg client.Config) (*crowdServer, *client.Client) {
@@ -41,7 +41,7 @@ func newCrowdServer(t *testing.T, held chan struct{}, cfg client.Config) (*crowd
 			case <-r.Context().Done():
 			}
 		} else {
-			time.Sleep(time.Millisecond) // further requests may arrive while this one takes its time
+			time.Sleep(time.Millisecond) // wait, so that further requests may arrive meanwhile
 		}
 		w.Header().Set("Content-Type", "application/rdap+json")
 		if r.URL.Path == "/domains" {
@@ -68,8 +68,8 @@ func newCrowdServer(t *testing.T, held chan struct{}, cfg client.Config) (*crowd
 	return s, c
 }
 
-// A host never has more requests of one Client at a time than its limit, however they
-// were started.
+// A host never has more requests of one Client at a time than the host's limit, however the
+// requests were started.
 func TestPerHostHoldsForAll(t *testing.T) {
 	const limit, callers = 5, 200
 	s, c := newCrowdServer(t, nil, client.Config{PerHost: limit})
@@ -110,7 +110,7 @@ func TestPerHostHoldsForAll(t *testing.T) {
 	}
 }
 
-// A lookup that ends while it waits for its host frees its place, and those behind it
+// A lookup that ends while it waits for its host frees its place, and the lookups behind it
 // proceed in order.
 func TestLookupGivesUpItsPlace(t *testing.T) {
 	held := make(chan struct{})

@@ -62,7 +62,8 @@ func TestPlan(t *testing.T) {
 		t.Errorf("%+v", p.Errors)
 	}
 	want := []PlanServer{
-		{Server: "one.example", Lines: 1600, Queries: 1600, Time: 10500 * time.Millisecond}, // from 8 to 16 at a time
+		// the limit grows from 8 to 16 requests at a time
+		{Server: "one.example", Lines: 1600, Queries: 1600, Time: 10500 * time.Millisecond},
 		{Server: "two.example", Lines: 62, Queries: 62, Rate: limit.Rate{N: 10, Per: time.Minute}, Time: 6 * time.Minute},
 		{Server: "three.example", Lines: 1, Queries: 1, Time: planLatency},
 	}
@@ -84,8 +85,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A fourOnly transport supports four concurrent requests to one origin, and any number to
-// others.
+// A fourOnly transport supports four concurrent requests to one origin, and any number of
+// requests to other origins.
 type fourOnly struct {
 	http.RoundTripper
 	origin string

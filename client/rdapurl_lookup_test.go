@@ -90,8 +90,7 @@ func TestNotesOfDuplicates(t *testing.T) {
 	}
 }
 
-// A URL at the origin of the server that the user named is an RDAP URL, whatever its
-// path.
+// A URL at the origin of the server that the user named is an RDAP URL, with any path.
 func TestURLAtNamedServer(t *testing.T) {
 	server, a := newPair(t, rdaptest.Config{}, client.Config{})
 	base := server.URL()

@@ -10,7 +10,7 @@ func TestParseURL(t *testing.T) {
 		as   Type
 		text string
 		typ  Type
-		url  string // requested URL; empty if the host is looked up
+		url  string // requested URL; empty if the query is for the host
 		base string
 		str  string
 	}{
@@ -36,7 +36,7 @@ func TestParseURL(t *testing.T) {
 		{TypeHelp, "https://192.0.2.1/help", TypeHelp, "https://192.0.2.1/help", "https://192.0.2.1/", "help"},
 		{TypeDomain, "https://192.0.2.1/domain/com", TypeDomain, "https://192.0.2.1/domain/com", "https://192.0.2.1/", "com"},
 
-		// The URLs of web pages are not RDAP URLs: their host is looked up.
+		// The URLs of web pages are not RDAP URLs, and their host is looked up.
 		{"", "https://www.alpha.example/", TypeDomain, "", "", "www.alpha.example"},
 		{"", "https://www.alpha.example/help", TypeDomain, "", "", "www.alpha.example"},
 		{"", "https://www.alpha.example/domain/search", TypeDomain, "", "", "www.alpha.example"},

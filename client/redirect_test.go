@@ -108,7 +108,7 @@ func TestRedirectLimit(t *testing.T) {
 	}
 }
 
-// Unusual redirects: with a body, other fields, or another status.
+// Redirects may be unusual: with a body, with other fields, or with another status.
 func TestRedirectOdd(t *testing.T) {
 	html := rdaptest.Body("text/html", "<html><title>moved away</title></html>")
 	for _, tt := range []struct {
@@ -185,8 +185,8 @@ func parseRate(text string) (limit.Rate, error) {
 	return rate, err
 }
 
-// If a redirect points to a missing web page, the 404 does not mean that the name does
-// not exist.
+// If a redirect points to a missing web page, the 404 does not mean that the name does not
+// exist.
 func TestRedirectStrays(t *testing.T) {
 	page := []rdaptest.Behaviour{rdaptest.Status(404), rdaptest.Body("text/html", html404)}
 	s, a := newPair(t, rdaptest.Config{}, client.Config{})

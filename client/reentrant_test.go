@@ -18,7 +18,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A caller is user code that the Client or the Pool calls.
+// A caller is a kind of user code that the Client or the Pool calls.
 type caller int
 
 const (
@@ -35,13 +35,13 @@ func (c caller) String() string {
 	return [callers]string{"Logger", "Load", "Add", "Flush", "Resolver", "OnEvent"}[c]
 }
 
-// callbacks is user code of every kind. Each calls back, but not recursively.
+// callbacks is user code of every kind, which calls back, but not recursively.
 type callbacks struct {
 	limit.Store
-	bases  map[string]string // of names; "" means all others
+	bases  map[string]string // base URLs of names; "" stands for all other names
 	back   atomic.Pointer[func(caller)]
 	inside [callers]atomic.Bool
-	calls  [callers]atomic.Int64 // number of calls back
+	calls  [callers]atomic.Int64 // number of calls back by kind
 }
 
 func (c *callbacks) call(by caller) {
@@ -119,10 +119,10 @@ func newCallbacks(t *testing.T) (c *callbacks, a *client.Client, p *pool.Pool) {
 	return c, a, p
 }
 
-// callbackNames is the number of inputs, more than fit in memory with two jobs.
+// callbackNames is the number of inputs, which is more than fit in memory with two jobs.
 const callbackNames = 500
 
-// runCallbackBatch runs a batch and closes the Client. It fails the test if that hangs.
+// runCallbackBatch runs a batch and closes the Client. It fails the test if the batch hangs.
 func runCallbackBatch(t *testing.T, a *client.Client) (read int, verdicts map[client.Verdict]int) {
 	t.Helper()
 	inputs := func(yield func(client.Input, error) bool) {
@@ -155,7 +155,7 @@ func runCallbackBatch(t *testing.T, a *client.Client) (read int, verdicts map[cl
 // CloseIdleConnections, and Lookup at another server that is connected, also when the
 // temporary file cannot be used.
 func TestUserCodeMayCallBack(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	c, a, p := newCallbacks(t)
 	q := mustParse(t, client.TypeDomain, connectedName)
 	var lookups [callers]atomic.Int64
@@ -171,7 +171,7 @@ func TestUserCodeMayCallBack(t *testing.T) {
 		switch r, err := a.Lookup(ctx, q); {
 		case err == nil:
 			lookups[by].Add(1)
-		case client.ErrorOf(r).Code != client.CodeCanceled: // after Close
+		case client.ErrorOf(r).Code != client.CodeCanceled: // the batch was closed before the lookup
 			t.Errorf("lookup by %v: %s", by, describe(r))
 		}
 	}
@@ -183,7 +183,7 @@ func TestUserCodeMayCallBack(t *testing.T) {
 		if c.calls[by].Load() == 0 {
 			t.Errorf("%v was not called", by)
 		}
-		if by != callFlush && lookups[by].Load() == 0 { // Flush is called by Close
+		if by != callFlush && lookups[by].Load() == 0 { // Close calls Flush
 			t.Errorf("%v made no lookup", by)
 		}
 	}
@@ -192,10 +192,10 @@ func TestUserCodeMayCallBack(t *testing.T) {
 // Close returns when user code calls it, in a batch and in Close. It does not wait for
 // that user code.
 func TestUserCodeMayClose(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	for by := range callers {
 		t.Run(by.String(), func(t *testing.T) {
-			t.Parallel() // run in parallel: it mostly waits
+			t.Parallel() // the test mostly waits
 			c, a, p := newCallbacks(t)
 			var once sync.Once
 			returned := make(chan struct{})

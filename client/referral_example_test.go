@@ -11,8 +11,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// Both the registry and the registrar that it links to respond. The Claims show their
-// differences.
+// The registry, and the registrar that it links to, both respond. The Claims show the
+// differences of their records.
 func ExampleResult_Merged() {
 	ca, err := rdaptest.NewCA()
 	if err != nil {

@@ -10,10 +10,10 @@ func TestRegistrable(t *testing.T) {
 		"a.b.example.co.uk":     "example.co.uk",
 		"example.co.uk":         "example.co.uk",
 		"co.uk":                 "co.uk",
-		"www.example.zz":        "example.zz", // not on the list
+		"www.example.zz":        "example.zz", // a top-level domain that is not on the list
 		"nobody.github.io":      "github.io",  // GitHub's suffix is a domain of the registry
 		"github.io":             "github.io",
-		"a.b.c.kobe.jp":         "b.c.kobe.jp", // a wildcard
+		"a.b.c.kobe.jp":         "b.c.kobe.jp", // a wildcard of the list
 		"www.city.kobe.jp":      "city.kobe.jp",
 		"2.0.192.in-addr.arpa":  "2.0.192.in-addr.arpa",
 		"www.xn--bcher-kva.com": "xn--bcher-kva.com",

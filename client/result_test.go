@@ -34,7 +34,7 @@ func TestResultWithoutAnswer(t *testing.T) {
 	}
 }
 
-// thinRegistry is the response of a registry that has no contacts.
+// thinRegistry returns the response of a registry that has no contacts.
 func thinRegistry(t *testing.T) []byte {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("..", "rdap", "testdata", "registry-thin.json"))
@@ -76,7 +76,7 @@ func TestLookupParses(t *testing.T) {
 	}
 }
 
-// The parsed state of one body is not used for another one.
+// The parsed state of one body is not used for another body.
 func TestResponseOfAnotherBody(t *testing.T) {
 	first := []byte(`{"objectClassName":"domain","ldhName":"one.example"}`)
 	for _, other := range [][]byte{

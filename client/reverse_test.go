@@ -41,7 +41,7 @@ func TestReverseSearch(t *testing.T) {
 		t.Errorf("%s, asked %q", describe(r), asked(s))
 	}
 
-	// The error is that the server cannot be reached, not that it announces nothing.
+	// The error is that the server cannot be reached, not that the server announces nothing.
 	s, a = newPair(t, rdaptest.Config{Log: true}, client.Config{Attempts: 1})
 	s.On("/help", rdaptest.HangUp())
 	if r = ask(client.TypeDomains, "entity:fn=Alice*"); r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTransport {
@@ -57,10 +57,10 @@ func TestReverseSearch(t *testing.T) {
 	}
 }
 
-// Many concurrent reverse searches, some of them at a server that is down, yield one
-// result each.
+// Many concurrent reverse searches yield one result each, even if some are at a server that is
+// down.
 func TestReverseSearchBatch(t *testing.T) {
-	t.Parallel() // run in parallel: it waits for the server that is down
+	t.Parallel() // the test waits for the server that is down
 	s, a := newPair(t, rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(9), PageSize: 2}}, client.Config{Jobs: 4, Attempts: 1, MaxWait: 2 * time.Second})
 	var inputs []client.Input
 	for i := range 40 {
@@ -103,7 +103,7 @@ func TestReverseSearchBatch(t *testing.T) {
 	}
 }
 
-// Concurrent searches that need a server's help fetch it once.
+// Concurrent searches that need a server's help send one request for it.
 func TestHelpIsAskedOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -9,7 +9,7 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// Search yields pages as they arrive; the records of each are its Results.
+// Search yields pages as they arrive. Results is the number of records on all pages so far.
 func ExampleClient_Search() {
 	s, c, done := exampleServer(rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(5), PageSize: 2}})
 	defer done()
@@ -21,7 +21,7 @@ func ExampleClient_Search() {
 	q.Server = s.URL()
 	for page, err := range c.Search(context.Background(), q) {
 		if err != nil {
-			log.Fatal(err) // with client.ErrIncomplete the pages so far are valid
+			log.Fatal(err) // with client.ErrIncomplete, the pages so far are valid
 		}
 		rec, err := page.Record()
 		if err != nil {
@@ -31,7 +31,7 @@ func ExampleClient_Search() {
 			fmt.Println(page.Number, domain.LDHName)
 		}
 		if page.Number == 2 {
-			break // no further page is requested
+			break // ends the search without a further request
 		}
 	}
 	// Output:

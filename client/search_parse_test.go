@@ -27,13 +27,15 @@ func TestParseSearch(t *testing.T) {
 		{TypeEntities, "fn=Bobby Joe*", "entities?fn=Bobby%20Joe*", "entities fn=Bobby Joe*"},
 		{TypeEntities, "fn=Smith & Sons", "entities?fn=Smith%20%26%20Sons", ""},
 		{TypeEntities, "handle=AbC-*", "entities?handle=AbC-*", ""},
-		{TypeEntities, "handle=A%42+#/", "entities?handle=A%2542%2B%23%2F", ""}, // unchanged
-		{TypeEntities, "fn=Mu\u0308ller*", "entities?fn=M%C3%BCller*", ""},      // NFC, letter case unchanged
+		{TypeEntities, "handle=A%42+#/", "entities?handle=A%2542%2B%23%2F", ""}, // the handle is unchanged
+		// the value is in NFC, with letter case unchanged
+		{TypeEntities, "fn=Mu\u0308ller*", "entities?fn=M%C3%BCller*", ""},
 		{TypeIPs, "handle=NET-192*", "ips?handle=NET-192*", ""},
 		{TypeIPs, "name=EXAMPLE-*", "ips?name=EXAMPLE-*", ""},
 		{TypeAutnums, "name=EX AMPLE*", "autnums?name=EX%20AMPLE*", ""},
 
-		// Names: A-labels, or U-labels if the pattern has a part of one; never both.
+		// Names become A-labels, or U-labels if the pattern has a part of a U-label; the two
+		// are never mixed.
 		{TypeDomains, "bücher.example", "domains?name=xn--bcher-kva.example", ""},
 		{TypeDomains, "exam*.рф", "domains?name=exam*.xn--p1ai", ""},
 		{TypeDomains, "BÜ*.example", "domains?name=b%C3%BC*.example", ""},
@@ -56,7 +58,7 @@ func TestParseSearch(t *testing.T) {
 		{TypeIPs, "Entity:fn=Smith & Sons*&role=technical", "ips/reverse_search/entity?fn=Smith%20%26%20Sons*&role=technical", "ips entity:fn=Smith & Sons*&role=technical"},
 		{TypeEntities, "entity:handle=CID-40*", "entities/reverse_search/entity?handle=CID-40*", ""},
 
-		// Paths without a type.
+		// Paths are recognized without a type.
 		{"", "domains?name=exam*.com", "domains?name=exam*.com", ""},
 		{"", "domains?name=exam%2A.com&count=true&sort=name:d,registrationDate&fieldSet=brief", "domains?name=exam*.com&count=true&sort=name:d,registrationDate&fieldSet=brief", ""},
 		{"", "Entities?fn=a%26b%20c+d", "entities?fn=a%26b%20c%2Bd", ""},
@@ -138,7 +140,7 @@ func TestParseSearchInvalid(t *testing.T) {
 	}
 }
 
-// Searches with and without a responsible registry.
+// TestSearchQuestion covers searches with and without a responsible registry.
 func TestSearchQuestion(t *testing.T) {
 	for _, tt := range []struct {
 		typ   Type

@@ -34,7 +34,7 @@ func directory(n int) []rdaptest.Object {
 	return objects
 }
 
-// found lists the names of the objects on all pages.
+// found returns the names of the objects on all pages.
 func found(t testing.TB, r *client.Result) []string {
 	t.Helper()
 	var names []string
@@ -95,7 +95,7 @@ func TestSearch(t *testing.T) {
 		}
 	}
 
-	// A response with a single object, and an empty one.
+	// The server returns a single object, and no object.
 	s2, b := newPair(t, rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(1), Alone: true}}, client.Config{})
 	r := b.lookup(t, mustParse(t, client.TypeIPs, "up:192.0.2.0/25"))
 	if r.Verdict != client.Found || len(r.Warnings) != 0 || r.Paging != nil || r.Summary().Name != "UP" {
@@ -118,7 +118,8 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// A search goes to the registry of the names in its pattern. Without one, it is not sent.
+// A search goes to the registry of the names in its pattern. A search without a responsible
+// registry is not sent.
 func TestSearchServer(t *testing.T) {
 	ca := newCA(t)
 	s := rdaptest.Start(t, rdaptest.Config{CA: ca, Searches: &rdaptest.Searches{Objects: directory(1)}})
@@ -161,7 +162,7 @@ func TestSearchOptions(t *testing.T) {
 		t.Errorf("asked %q", got)
 	}
 
-	// Options that a server does not announce are omitted, with a warning.
+	// The client omits options that a server does not announce, and adds a warning.
 	for name, cfg := range map[string]rdaptest.Config{
 		"announces nothing": {Log: true, Searches: &rdaptest.Searches{Objects: objects, Announce: []string{"rdap_level_0"}}},
 		"has no help":       {Log: true, Searches: &rdaptest.Searches{Objects: objects}},
@@ -176,7 +177,7 @@ func TestSearchOptions(t *testing.T) {
 		}
 	}
 
-	// With Unannounced they are sent.
+	// With Unannounced, the client sends the options.
 	s, a = newPair(t, rdaptest.Config{Log: true, Searches: &rdaptest.Searches{Objects: objects, Announce: []string{"rdap_level_0"}}},
 		client.Config{Search: client.SearchConfig{Unannounced: true}})
 	a.lookup(t, mustParse(t, "", "domains?name=exam*.example&fieldSet=id"))

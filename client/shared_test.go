@@ -50,10 +50,10 @@ func TestBatchNeverStale(t *testing.T) {
 // A stagedServer sends responses in two stages, and waits for the test before each.
 type stagedServer struct {
 	*httptest.Server
-	begin, end chan struct{} // each value lets one response begin, or end
+	begin, end chan struct{} // a value lets one response begin, or end
 	requests   atomic.Int64
-	arrived    chan struct{} // has a value for each request
-	begun      chan struct{} // has a value when the client has the header of a response
+	arrived    chan struct{} // receives a value for each request
+	begun      chan struct{} // receives a value when the client has the header of a response
 }
 
 // noteHeaders is a transport that signals when a response has begun.
@@ -104,15 +104,15 @@ func newStagedServer(t *testing.T, http2 bool) (*stagedServer, *client.Client) {
 	return s, c
 }
 
-// A line joins an identical one until its response has begun, and its result names the
-// other line. Later lines send their own request.
+// A line joins an identical line until the response to the other has begun, and the result
+// names the other line. Later lines send a request of their own.
 func TestBatchJoinsUntilFirstByte(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		s, c := newStagedServer(t, http2)
 		inputs := func(yield func(client.Input, error) bool) {
 			for line := range int64(4) {
 				if line == 2 {
-					s.begin <- struct{}{} // both are in the batch by now
+					s.begin <- struct{}{} // both lines are in the batch by now
 					<-s.begun
 				}
 				if !yield(client.Input{Line: line + 1, Text: "same.example"}, nil) {
@@ -134,7 +134,7 @@ func TestBatchJoinsUntilFirstByte(t *testing.T) {
 	}
 }
 
-// A start is closed when a number of lookups wait: for a response, or for another lookup.
+// A start is closed when a given number of lookups wait for a response or for another lookup.
 type start struct {
 	all  chan struct{}
 	left atomic.Int64
@@ -146,7 +146,7 @@ func newStart(lookups int64) *start {
 	return s
 }
 
-// context returns a context for one lookup, which is counted when it first waits.
+// context returns a context for one lookup, which counts when it first waits.
 func (s *start) context(ctx context.Context) context.Context {
 	return &waitingContext{Context: ctx, note: sync.OnceFunc(func() {
 		if s.left.Add(-1) == 0 {

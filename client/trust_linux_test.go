@@ -17,8 +17,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// insideAddresses has an address of each kind that must not be reachable through
-// referrals. The namespace has all of them, so that only the guard prevents a connection.
+// insideAddresses has an address of each kind that must not be reachable through referrals. The
+// namespace has all these addresses, so that only the guard prevents a connection.
 var insideAddresses = map[string]string{
 	"loopback": "127.0.0.1", "other loopback": "127.8.9.1", "unspecified": "0.0.0.0", "this network": "0.1.2.3",
 	"RFC 1918 ten": "10.0.0.5", "RFC 1918 172": "172.17.0.2", "RFC 1918 192": "192.168.1.1",
@@ -31,8 +31,8 @@ var insideAddresses = map[string]string{
 	"6to4 loopback": "2002:7f00:1::1", "6to4 RFC 1918": "2002:a00:5::1", "Teredo": "2001::1",
 }
 
-// beyond lists the kinds that cannot be connected to even without the guard, or not be
-// assigned: for these the test checks only the refusal.
+// beyond lists the kinds of addresses that cannot be assigned, or not connected to even without
+// the guard. For these kinds the test checks only the refusal.
 var beyond = map[string]bool{"this network": true, "multicast": true, "broadcast": true, "IPv6 link-local": true, "IPv6 multicast": true}
 
 const publicAddr = "11.22.33.44"
@@ -43,8 +43,8 @@ type front struct {
 	base string
 }
 
-// waysIn lists how a lookup of alpha.example can be referred to base. Each returns the
-// configuration of a client and the part of the result that concerns base.
+// waysIn lists the ways in which a lookup of alpha.example can be referred to base. Each
+// function returns the configuration of a client and the part of the result that concerns base.
 var waysIn = map[string]func(f front, base string) (client.Config, func(*client.Result) *client.Result){
 	"registry entry": func(_ front, base string) (client.Config, func(*client.Result) *client.Result) {
 		return client.Config{Resolver: listedAs(bootstrap.SourceIANA, base)}, itself
@@ -84,8 +84,9 @@ var waysIn = map[string]func(f front, base string) (client.Config, func(*client.
 func itself(r *client.Result) *client.Result      { return r }
 func registrarOf(r *client.Result) *client.Result { return r.Registrar }
 
-// For each way in and each kind of address, literal and behind a name, by https and http,
-// no connection is made. Without the guard one would be, which the test checks too.
+// For each way in and each kind of address, no connection is made. The test uses literal
+// addresses and names, by https and http. It also checks that a connection would be made
+// without the guard.
 func TestGuardEveryWayIn(t *testing.T) {
 	if !namespace.Enter(t) {
 		return
@@ -138,7 +139,7 @@ func TestGuardEveryWayIn(t *testing.T) {
 	}
 }
 
-// Spellings of addresses that only some resolvers accept.
+// TestGuardOddAddresses uses spellings of addresses that only some resolvers accept.
 func TestGuardOddAddresses(t *testing.T) {
 	if !namespace.Enter(t) {
 		return
@@ -220,7 +221,7 @@ func listenEverywhere(t *testing.T) *victim {
 	return v
 }
 
-// The client connects only to the address that was checked, even if a name resolves to a
+// The client connects only to the checked address. This holds even if a name resolves to a
 // public address first and to an internal one later, or the reverse.
 func TestGuardAgainstRebinding(t *testing.T) {
 	if !namespace.Enter(t) {
@@ -240,7 +241,7 @@ func TestGuardAgainstRebinding(t *testing.T) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		turn++ // once each for IPv4 and IPv6
+		turn++ // one turn each for IPv4 and IPv6
 		if turn%4 < 2 {
 			return []netip.Addr{netip.MustParseAddr(publicAddr)}
 		}
@@ -249,7 +250,7 @@ func TestGuardAgainstRebinding(t *testing.T) {
 	base := fmt.Sprintf("https://rebound.example:%s/", port)
 	verdicts := make(map[client.Verdict]int)
 	for i := range 40 {
-		// A new client for each, so that no name is cached.
+		// Use a new client each time, so that no name is cached.
 		a := newGuardedAsker(t, ca, client.Config{Resolver: listedAs(bootstrap.SourceIANA, base), Attempts: 1}, nil)
 		r, _ := a.Lookup(t.Context(), mustParse(t, "", fmt.Sprintf("name%d.example", i)))
 		if client.ErrorOf(r) != nil && client.ErrorOf(r).Code != client.CodeNotPublic {

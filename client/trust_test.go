@@ -47,7 +47,7 @@ func listedAs(source bootstrap.Source, list ...string) resolverFunc {
 
 const registryName = "rdap.registry.example"
 
-// The source of a server decides which addresses it may have.
+// The source of a server determines which addresses the server may have.
 func TestTrustOfServers(t *testing.T) {
 	inside := rdaptest.Start(t, rdaptest.Config{Log: true})
 	q := mustParse(t, "", "alpha.example")
@@ -80,7 +80,7 @@ func TestTrustOfServers(t *testing.T) {
 	}
 }
 
-// Of the servers of an entry, those at permitted addresses are queried.
+// Of the servers of an entry, the client queries those at permitted addresses.
 func TestTrustNextServer(t *testing.T) {
 	ca := newCA(t)
 	inside := rdaptest.Start(t, rdaptest.Config{CA: ca})
@@ -124,8 +124,8 @@ func TestTrustOfHops(t *testing.T) {
 	if r := a.lookup(t, mustParse(t, "", "here.example")); r.Verdict != client.Registered {
 		t.Errorf("own redirect: %s", describe(r))
 	}
-	// The user's own server inside may refer to any address, and so may the user's own
-	// list of registrars.
+	// The user's own server inside may refer to any address, and so may the user's own list of
+	// registrars.
 	q := mustParse(t, "", "alpha.example")
 	q.Server = registry.URL()
 	if r := a.lookup(t, q); r.Registrar == nil || r.Registrar.Verdict != client.Registered {
@@ -179,12 +179,12 @@ func TestTrustOfPages(t *testing.T) {
 	if r := a.lookup(t, q); r.Verdict != client.Found || r.Paging == nil || !r.Paging.Complete {
 		t.Errorf("%s, %+v", describe(r), r.Paging)
 	}
-	// Trusted and guarded requests use separate connections, so one connection means that
-	// all pages were requested in the same way.
+	// Trusted and guarded requests use separate connections. One connection therefore means
+	// that all pages were requested in the same way.
 	if n := other.Counts().Connections; n != 1 {
 		t.Errorf("%d connections for pages", n)
 	}
-	// Pages after a redirect of the user's own server inside are read too.
+	// After a redirect of the user's own server inside, further pages are read too.
 	q.Server = registry.URL()
 	registry.On("/domains", rdaptest.Redirect(302, other.URL()+"domains?name=a*"))
 	if r := a.lookup(t, q); r.Verdict != client.Found || r.Paging == nil || !r.Paging.Complete {

@@ -8,8 +8,8 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// A setting for a host is reported if no query was sent to the host. It is not reported
-// if one was sent, with or without its port, alone or in a group.
+// A setting for a host is reported unless a query was sent to the host. The host may have a
+// port or not, and may be alone or in a group.
 func TestUnmatched(t *testing.T) {
 	minute := limit.Rate{N: 1, Per: time.Minute}
 	c, err := New(Config{

@@ -67,7 +67,7 @@ func TestWarnTruncations(t *testing.T) {
 		{`{"objectClassName":"domain","remarks":[{"description":["object truncated due to authorization"]}]}`, nil},
 		{`{"objectClassName":"domain","type":"object truncated due to authorization"}`, nil},
 		{`{"objectClassName":"domain","a":[{"type":"object truncated due to authorization"}]}`, nil},
-		{ // words in the title count if there is no type
+		{ // if there is no type, words in the title count
 			`{"objectClassName":"domain","remarks":[{"title":"object truncated due to authorization","description":[]}]}`,
 			[]string{"the server reports: object truncated due to authorization (remarks[0])"},
 		},
@@ -93,7 +93,7 @@ func TestWarnTruncations(t *testing.T) {
 	}
 }
 
-// A network sent as one prefix is not mistaken for a single address in it.
+// A network sent as a single prefix is not mistaken for a single address in the prefix.
 func TestExtentOfPrefix(t *testing.T) {
 	for _, address := range []string{"2001:db8::1", "2001:db8:1::/48", "2001:db8::/32"} {
 		q, err := ParseAs(TypeIP, address)

@@ -13,8 +13,8 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// A 404 that is not RDAP is inconclusive if the user named the server and it has not sent
-// RDAP before. Otherwise it counts, with a warning.
+// A 404 that is not RDAP is inconclusive if the user named the server and the server has not
+// sent RDAP before. Otherwise the 404 counts, with a warning.
 func TestNotFoundWithoutRDAP(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]; name {
@@ -26,7 +26,7 @@ func TestNotFoundWithoutRDAP(t *testing.T) {
 			_, _ = io.WriteString(w, `{"errorCode":404,"title":"none"}`)
 		case "empty.example":
 			w.WriteHeader(http.StatusNotFound)
-		case "cut.example", "nothing.example": // truncated, with a part of the body or none
+		case "cut.example", "nothing.example": // the response is truncated, with a part of the body or no body
 			w.Header().Set("Content-Length", "100")
 			w.WriteHeader(http.StatusNotFound)
 			if name == "cut.example" {
@@ -45,9 +45,9 @@ func TestNotFoundWithoutRDAP(t *testing.T) {
 	defer s.Close()
 	for _, tt := range []struct {
 		source bootstrap.Source
-		names  string // names looked up in this order
+		names  string // names to look up in this order
 		want   client.Verdict
-		warned bool // the last result has a warning
+		warned bool // the last result must have a warning
 	}{
 		{bootstrap.SourceServer, "free.example", client.Rejected, false},
 		{bootstrap.SourceOverride, "free.example", client.Rejected, false},
@@ -89,8 +89,8 @@ func TestNotFoundWithoutRDAP(t *testing.T) {
 	}
 }
 
-// Search responses without results, with a class in addition to the results, or with a
-// total above the number received.
+// TestOddSearches covers search responses without results, with a class in addition to the
+// results, and with a total above the number received.
 func TestOddSearches(t *testing.T) {
 	for body, want := range map[string]struct {
 		results  int

@@ -208,8 +208,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// A server that closes an idle connection sends 408 on it. The request that receives it
-// is sent again.
+// A server that closes an idle connection sends 408 on that connection. The request that
+// receives the 408 is sent again.
 func TestNotTaken(t *testing.T) {
 	for _, code := range []int{408, 421, 425} {
 		s, a := newPair(t, rdaptest.Config{}, client.Config{})
@@ -227,8 +227,8 @@ func messagesOf(warnings []client.Warning) (list []string) {
 	return list
 }
 
-// A 404 of a redirector says nothing about a name: the redirector only has no server for
-// it.
+// A 404 of a redirector says nothing about a name, because the redirector only has no server
+// for the name.
 func TestRedirector(t *testing.T) {
 	ca := newCA(t)
 	registry := rdaptest.Start(t, rdaptest.Config{CA: ca})
@@ -259,8 +259,8 @@ func TestRedirector(t *testing.T) {
 		t.Error("what a registry said behind a redirect:", describe(r))
 	}
 
-	// A registry whose 404 says that there is no service, and one whose 404 says
-	// something else.
+	// One registry sends a 404 that says that there is no service, and another one a 404 that
+	// says something else.
 	registry.On("/domain/beta.zz", rdaptest.Status(404), rdaptest.JSON(`{"errorCode":404,"title":"No RDAP service is available for this resource"}`))
 	registry.On("/domain/gamma.zz", rdaptest.Status(404), rdaptest.JSON(`{"errorCode":404,"title":"Not found","description":["see the terms of our RDAP service"]}`))
 	if r = ask(registry.URL(), "beta.zz"); r.Verdict != client.NoService || r.Status != 404 {

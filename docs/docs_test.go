@@ -27,7 +27,7 @@ var (
 // TestConformanceTable checks that every test named in the table exists.
 func TestConformanceTable(t *testing.T) {
 	text := read(t, "docs/rdap-conformance.md")
-	tests := make(map[string]string) // source of the tests of a package
+	tests := make(map[string]string) // source code of the tests of a package
 	for n, cells := range row.FindAllStringSubmatch(text, -1) {
 		if cells[1] != strconv.Itoa(n+1) {
 			t.Fatalf("row %s where row %d should be", cells[1], n+1)
@@ -48,7 +48,7 @@ func TestConformanceTable(t *testing.T) {
 	t.Errorf("the table has fewer than %d rows", behaviours)
 }
 
-// missing returns the problem with the name of a test, or "".
+// missing describes the problem with the name of a test, or returns "".
 func missing(test string, tests map[string]string) string {
 	if strings.HasSuffix(test, ".txtar") {
 		if _, err := os.Stat(filepath.Join("..", "cmd", "rdapq", "testdata", filepath.FromSlash(test))); err != nil {
@@ -64,7 +64,7 @@ func missing(test string, tests map[string]string) string {
 	if _, ok := tests[pkg]; !ok {
 		tests[pkg] = ""
 		for _, dir := range []string{pkg, filepath.Join("internal", pkg), filepath.Join("cmd", pkg)} {
-			files, _ := filepath.Glob(filepath.Join("..", dir, "*_test.go")) // the pattern is right
+			files, _ := filepath.Glob(filepath.Join("..", dir, "*_test.go")) // the pattern is valid
 			for _, file := range files {
 				source, err := os.ReadFile(file)
 				if err != nil {
@@ -112,7 +112,7 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
-// goBlock is an example in Go.
+// goBlock matches an example in Go.
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
 // TestGoExamples checks that every Go example of a document is in examples_test.go, where
@@ -214,8 +214,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// declarations returns the names of all tests, and the declarations of the public
-// packages: "client.Config" and, for fields and methods, "client.Timeout".
+// declarations returns the names of all tests, and the declarations of the public packages.
+// Examples are "client.Config" and, for fields and methods, "client.Timeout".
 func declarations(t *testing.T) (tests, declared map[string]bool) {
 	t.Helper()
 	tests, declared = make(map[string]bool), make(map[string]bool)
@@ -268,7 +268,7 @@ var (
 	sentence   = regexp.MustCompile(`[.?!]\)?(?:\*\*)?\s`)
 )
 
-// TestSentences limits the length of sentences outside of tables and examples.
+// TestSentences checks that sentences outside of tables and examples are not too long.
 func TestSentences(t *testing.T) {
 	for file, text := range documents(t) {
 		text = tableRow.ReplaceAllString(fenced.ReplaceAllString(text, "\n\n"), "\n\n")

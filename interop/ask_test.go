@@ -16,7 +16,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// Protocols by their ALPN names, and how nginx calls them.
+// Protocols by their ALPN names, and the corresponding names in nginx.
 const (
 	http1 = "http/1.1"
 	http2 = "h2"
@@ -82,7 +82,7 @@ func lookup(ctx context.Context, rt http.RoundTripper, base, domain string) (a a
 	return a, nil
 }
 
-// A bodyError is a failure after the response headers, when a pool can no longer retry
+// A bodyError is a failure after the response headers, after which a pool can no longer retry
 // the request.
 type bodyError struct{ error }
 
@@ -97,8 +97,8 @@ func patiently(ctx context.Context, rt http.RoundTripper, base, domain string) (
 	return a, err
 }
 
-// askUntil looks up names concurrently until enough reports that no more are needed. It
-// returns the number of names, all of which must have got a response.
+// askUntil looks up names concurrently until enough reports that no more are needed. It returns
+// the number of names. All of them must get a response.
 func askUntil(t *testing.T, rt http.RoundTripper, base string, atOnce int, enough func(i int64, a answer) bool) int64 {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

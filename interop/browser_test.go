@@ -25,7 +25,7 @@ type browser struct {
 	loaded  map[string]bool // completely loaded documents
 }
 
-// startBrowser starts a browser with an empty page. It is closed when the test ends.
+// startBrowser starts a browser with an empty page. The browser closes when the test ends.
 func startBrowser(t *testing.T) *browser {
 	t.Helper()
 	path := need(t, "chromium")
@@ -40,7 +40,7 @@ func startBrowser(t *testing.T) *browser {
 	cmd := exec.Command(path, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
 		"--hide-scrollbars", "--no-first-run", "--user-data-dir="+t.TempDir(), "--remote-debugging-pipe",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND")
-	cmd.ExtraFiles = []*os.File{toRead, fromWrite} // 3 and 4, by its convention
+	cmd.ExtraFiles = []*os.File{toRead, fromWrite} // descriptors 3 and 4, by convention of the browser
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -51,12 +51,13 @@ func startBrowser(t *testing.T) *browser {
 		late := time.AfterFunc(patience, func() { cmd.Process.Kill() })
 		b.session = ""
 		b.send("Browser.close", nil)
-		cmd.Wait() // however it ends
+		cmd.Wait() // the exit status is irrelevant
 		late.Stop()
 		to.Close()
 		from.Close()
 	})
-	watch := time.AfterFunc(4*patience, func() { cmd.Process.Kill() }) // pending calls then fail
+	// kills a browser that hangs; pending calls then fail
+	watch := time.AfterFunc(4*patience, func() { cmd.Process.Kill() })
 	t.Cleanup(func() { watch.Stop() })
 	target := b.call("Target.createTarget", map[string]any{"url": "about:blank"})["targetId"]
 	b.session = b.call("Target.attachToTarget", map[string]any{"targetId": target, "flatten": true})["sessionId"].(string)
@@ -106,7 +107,7 @@ func (b *browser) receive() message {
 	return m
 }
 
-// call returns the result of a method.
+// call calls a method and returns the result.
 func (b *browser) call(method string, params map[string]any) map[string]any {
 	b.t.Helper()
 	if err := b.send(method, params); err != nil {
@@ -124,7 +125,7 @@ func (b *browser) call(method string, params map[string]any) map[string]any {
 	}
 }
 
-// look is a viewport and media setting.
+// A look is a viewport and a media setting.
 type look struct {
 	width int
 	dark  bool
@@ -156,7 +157,7 @@ func (b *browser) open(url string, l look) {
 	b.call("Emulation.setEmulatedMedia", map[string]any{
 		"media": media, "features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}},
 	})
-	// Evaluate only after the document has loaded, not in the previous one.
+	// Evaluate only after the document has loaded, and not in the previous document.
 	document, _ := b.call("Page.navigate", map[string]any{"url": url})["loaderId"].(string)
 	if document == "" {
 		b.t.Fatalf("%s is not a document", url)
@@ -176,7 +177,7 @@ func (b *browser) value(expression string) any {
 	return r["result"].(map[string]any)["value"]
 }
 
-// picture returns the whole page as PNG.
+// picture returns the whole page as a PNG image.
 func (b *browser) picture() []byte {
 	b.t.Helper()
 	r := b.call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": true, "format": "png"})

@@ -23,7 +23,7 @@ type caddy struct {
 	path string
 }
 
-// caddyfile gets the directory and the port.
+// caddyfile is a format for the directory and the port.
 const caddyfile = `{
 	admin off
 	auto_https off
@@ -45,12 +45,12 @@ https://localhost:%[2]d {
 }
 `
 
-// startCaddy starts a server that is stopped when the test ends.
+// startCaddy starts a server that stops when the test ends.
 func startCaddy(t *testing.T) *caddy {
 	t.Helper()
 	c := &caddy{path: need(t, "caddy"), server: newServer(t)}
 	port := freePorts(t, 1)[0]
-	// By name: it has no certificate for an address over QUIC.
+	// Use the name, because over QUIC the server has no certificate for an address.
 	c.base = fmt.Sprintf("https://localhost:%d/", port)
 	c.write("Caddyfile", fmt.Appendf(nil, caddyfile, c.dir, port))
 	c.start()
@@ -63,8 +63,8 @@ func startCaddy(t *testing.T) *caddy {
 	return c
 }
 
-// start starts the server and waits until it responds over TCP. It listens for QUIC
-// before that.
+// start starts the server and waits until it responds over TCP. By then, it also listens for
+// QUIC.
 func (c *caddy) start() {
 	c.t.Helper()
 	cmd := exec.Command(c.path, "run", "--config", filepath.Join(c.dir, "Caddyfile"), "--adapter", "caddyfile")
@@ -76,7 +76,7 @@ func (c *caddy) start() {
 	})
 }
 
-// A caddyRequest is a line of its access log.
+// A caddyRequest is a line of Caddy's access log.
 type caddyRequest struct {
 	Request struct {
 		Proto, URI string
@@ -123,7 +123,7 @@ func TestHTTP3(t *testing.T) {
 	}
 }
 
-// A response over TCP advertises HTTP/3.
+// TestAltSvc checks that a response over TCP advertises HTTP/3.
 func TestAltSvc(t *testing.T) {
 	c := startCaddy(t)
 	p := c.newPool(pool.Config{Protocols: []string{http3, http2, http1}, HeadStart: patience})
@@ -144,8 +144,8 @@ func TestAltSvc(t *testing.T) {
 	}
 }
 
-// The first request of a second visit is sent as 0-RTT data. After a restart the server
-// rejects it, and no lookup fails.
+// TestEarlyData checks that the first request of a second visit is sent as 0-RTT data. After a
+// restart the server rejects the data, and no lookup fails.
 func TestEarlyData(t *testing.T) {
 	c := startCaddy(t)
 	p := c.newPool(pool.Config{Protocols: []string{http3}})
@@ -159,8 +159,7 @@ func TestEarlyData(t *testing.T) {
 		if a.trace.Protocol != http3 {
 			t.Errorf("visit %d: %+v", asked, a.trace)
 		}
-		// The session ticket may arrive after the first response, but not after
-		// the next.
+		// The session ticket may arrive after the first response, but not after the next.
 		if _, err := lookup(t.Context(), p, c.base, name(1000+asked)); err != nil {
 			t.Fatal(err)
 		}
@@ -168,8 +167,8 @@ func TestEarlyData(t *testing.T) {
 		asked++
 		return a.trace
 	}
-	// On loopback the handshake can end before the request is ready, and the request is
-	// then not sent early. So the test makes several visits.
+	// On loopback the handshake can end before the request is ready, so that the request is not
+	// sent early. Therefore the test makes several visits.
 	early := func() {
 		t.Helper()
 		for range 20 {
@@ -196,21 +195,21 @@ func TestEarlyData(t *testing.T) {
 	early()
 	paths := c.log()
 	for i := range asked {
-		// For early data the log may say that the session was not resumed: the
-		// handshake has not ended when the request is handled.
+		// For early data the log may report no resumed session, because the handshake has not
+		// ended when the request is handled.
 		if got := paths["/domain/"+name(i)]; len(got) != 1 || got[0].Status != http.StatusOK {
 			t.Errorf("visit %d: the server logged %+v", i, got)
 		}
 	}
 }
 
-// The server restarts while a connection is open. The next lookup notices that and
-// succeeds.
+// TestHTTP3Restart restarts the server while a connection is open. The next lookup detects the
+// restart and succeeds.
 func TestHTTP3Restart(t *testing.T) {
 	c := startCaddy(t)
 	p := c.newPool(pool.Config{Protocols: []string{http3}})
 	ask(t, p, c.base, 20, 4)
-	c.stop(syscall.SIGKILL) // without CONNECTION_CLOSE
+	c.stop(syscall.SIGKILL) // the server sends no CONNECTION_CLOSE
 	c.start()
 	ask(t, p, c.base, 20, 4)
 	s := p.Stats()

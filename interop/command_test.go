@@ -25,8 +25,8 @@ func buildCommand(t *testing.T) string {
 	return file
 }
 
-// TestCommand looks up names from a pipe during a reload of the server: each line has
-// one row, and the receipt matches the server's counts.
+// TestCommand looks up names from a pipe during a reload of the server. It checks that each
+// line has one row, and that the receipt matches the server's counts.
 func TestCommand(t *testing.T) {
 	each(t, func(t *testing.T, protocol string) {
 		n := startNginx(t, nginxConfig{HTTP2: protocol == http2})
@@ -47,8 +47,8 @@ func TestCommand(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// Names are written until both processes have responded, then some
-		// more, whose connections exist by then.
+		// Write names until both processes have responded, and then some more, whose
+		// connections exist by then.
 		names := n.feed(in, 0, 2*middle)
 		n.until("a batch is under way", func() bool { return n.lines() >= middle })
 		n.reload()
@@ -86,7 +86,7 @@ func TestCommand(t *testing.T) {
 	})
 }
 
-// feed writes n more names and returns their total number.
+// feed writes more names after the given number, and returns the total number.
 func (n *nginx) feed(to io.Writer, names, more int) int {
 	n.t.Helper()
 	var list strings.Builder

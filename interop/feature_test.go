@@ -21,7 +21,7 @@ import (
 // protocolName maps ALPN names to common names.
 var protocolName = map[string]string{http1: "HTTP/1.1", http2: "HTTP/2", http3: "HTTP/3"}
 
-// Names of features that a product may lack, with a reason.
+// Names of features that a product may lack for a stated reason.
 const (
 	featureHTTP3  = "HTTP/3"
 	featureTFO    = "TCP Fast Open"
@@ -38,11 +38,10 @@ type feature struct {
 	test func(t *testing.T, s *instance) outcome
 }
 
-// An outcome is a cell of the table. Lookups without a response have already failed the
-// test.
+// An outcome is a cell of the table. If lookups got no response, the test has already failed.
 type outcome struct {
 	asked, answered int64
-	full, resumed   int64 // handshakes, counted on the link if possible
+	full, resumed   int64 // numbers of handshakes, counted on the link if possible
 	note            string
 }
 
@@ -85,12 +84,12 @@ func (s *instance) tally() tally {
 	return tally{s, s.link.counts(s.t), len(s.logs(s))}
 }
 
-// check completes a cell in which n names were queried over the pool. If calm, there
-// were only the pool's connections and its unfinished dials.
+// check completes a cell in which n names were queried over the pool. If calm is set, the
+// server saw only the pool's connections and its unfinished dials.
 func (c tally) check(t *testing.T, p *pool.Pool, n int64, protocol string, calm bool) outcome {
 	t.Helper()
 	s := p.Stats()
-	p.Close() // unneeded dials are abandoned
+	p.Close() // abandons unneeded dials
 	out := outcome{asked: n, answered: min(s.Requests, n), full: s.Handshakes.Full, resumed: s.Handshakes.Resumed}
 	// A truncated body was requested twice.
 	if s.Requests < n || calm && (s.Requests != n || s.Failed != 0) {
@@ -140,7 +139,7 @@ func (c tally) checkLog(t *testing.T, s pool.Stats, n int64, protocol string) {
 	}
 }
 
-// plain looks up a few hundred names.
+// plain returns a test that looks up a few hundred names.
 func plain(protocol string) func(t *testing.T, s *instance) outcome {
 	return func(t *testing.T, s *instance) outcome {
 		const names, atOnce = 300, 32
@@ -154,7 +153,7 @@ func plain(protocol string) func(t *testing.T, s *instance) outcome {
 	}
 }
 
-// resumption makes repeated visits.
+// resumption returns a test of repeated visits.
 func resumption(version uint16) func(t *testing.T, s *instance) outcome {
 	return func(t *testing.T, s *instance) outcome {
 		const visits = 5
@@ -174,7 +173,7 @@ func resumption(version uint16) func(t *testing.T, s *instance) outcome {
 	}
 }
 
-// fastOpen makes a connection per lookup; the first may have to request the cookie.
+// fastOpen makes a connection per lookup; the first connection may have to request the cookie.
 func fastOpen(t *testing.T, s *instance) outcome {
 	if s.link == nil {
 		s.skip(t, "it takes a network of its own")
@@ -196,7 +195,7 @@ func fastOpen(t *testing.T, s *instance) outcome {
 	return out
 }
 
-// limits queries a server that closes its connections.
+// limits returns a test that queries a server that closes its connections.
 func limits(protocol string) func(t *testing.T, s *instance) outcome {
 	return func(t *testing.T, s *instance) outcome {
 		p := s.pool(pool.Config{Protocols: []string{protocol}})
@@ -206,7 +205,7 @@ func limits(protocol string) func(t *testing.T, s *instance) outcome {
 		switch s.limits[protocol] {
 		case sevenRequests:
 			const requests, atOnce = 300, 20
-			const limit = 8 // the first one is not counted everywhere
+			const limit = 8 // some servers do not count the first request
 			names, note = requests, "7 requests per connection"
 			ask(t, p, s.limited(), names, atOnce)
 			if n := p.Stats().Connections; n < (requests+limit-1)/limit {
@@ -219,8 +218,8 @@ func limits(protocol string) func(t *testing.T, s *instance) outcome {
 				before := p.Stats().Closed[pool.ClosedServer]
 				ask(t, p, s.limited(), requests, atOnce)
 				names += requests
-				// Possibly not all: some servers do not treat a connection without
-				// requests as idle.
+				// The server may not close all connections, because some servers do not treat a
+				// connection without requests as idle.
 				s.until("the server has closed connections", func() bool { return p.Stats().Closed[pool.ClosedServer] > before })
 			}
 		default:
@@ -241,7 +240,7 @@ func retries(st pool.Stats) string {
 	return "1 retry"
 }
 
-// withoutLog is for requests that are not logged.
+// withoutLog returns the tally for requests that the server does not log.
 func (c tally) withoutLog() tally {
 	s := *c.s
 	s.logs = nil
@@ -256,8 +255,8 @@ func (s *instance) newGeneration() {
 	s.configure()
 }
 
-// gracefully reloads the server during lookups, until the new processes have sent many
-// responses. Only the pool retries.
+// gracefully returns a test that reloads the server during lookups, until the new processes
+// have sent many responses. Only the pool retries.
 func gracefully(protocol string) func(t *testing.T, s *instance) outcome {
 	return func(t *testing.T, s *instance) outcome {
 		p := s.pool(pool.Config{Protocols: []string{protocol}})
@@ -273,8 +272,8 @@ func gracefully(protocol string) func(t *testing.T, s *instance) outcome {
 	}
 }
 
-// throughReload looks up names until the new processes have responded for a while, and
-// returns their number.
+// throughReload looks up names until the new processes have responded for a while. It returns
+// the number of names.
 func (s *instance) throughReload(t *testing.T, p *pool.Pool) int64 {
 	const atOnce, before, after = 16, 200, 500
 	var newer atomic.Int64
@@ -299,8 +298,8 @@ func (s *instance) throughReload(t *testing.T, p *pool.Pool) int64 {
 	return names
 }
 
-// refused stops the server during a batch and restarts it after refused connections.
-// The client retries what the pool cannot.
+// refused returns a test that stops the server during a batch and restarts it after refused
+// connections. The client retries requests that the pool cannot retry.
 func refused(protocol string) func(t *testing.T, s *instance) outcome {
 	return func(t *testing.T, s *instance) outcome {
 		p := s.pool(pool.Config{Protocols: []string{protocol}, AllowPrivate: true})
@@ -311,7 +310,7 @@ func refused(protocol string) func(t *testing.T, s *instance) outcome {
 			s.begin()
 		})
 		st := p.Stats()
-		// The last responses before the stop may not be in the log.
+		// The log may lack the last responses before the stop.
 		out := c.withoutLog().check(t, p, names, protocol, false)
 		out.note = fmt.Sprintf("%d refused, %d retried by the client", st.DialsFailed, repeated)
 		return out
@@ -336,7 +335,7 @@ func (s *server) batch(t *testing.T, p *pool.Pool, happen func()) (names, repeat
 	defer cancel()
 	var happened atomic.Bool
 	reached, enough, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	places := make(chan struct{}, ahead) // for inputs before their results
+	places := make(chan struct{}, ahead) // slots for inputs that are ahead of their results
 	seen := make(map[int64]bool)
 	go func() {
 		defer close(done)
@@ -378,7 +377,7 @@ func (s *server) batch(t *testing.T, p *pool.Pool, happen func()) (names, repeat
 	return names, repeated
 }
 
-// paced yields names at the pace of their results until enough.
+// paced yields names at the pace of their results, until enough returns true.
 func paced(ctx context.Context, places chan<- struct{}, enough <-chan struct{}) iter.Seq2[client.Input, error] {
 	return func(yield func(client.Input, error) bool) {
 		for i := int64(0); ; i++ {

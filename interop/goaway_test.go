@@ -25,7 +25,7 @@ type witness struct {
 	nc     net.Conn
 	framer *frames.Framer
 	host   string
-	stream uint32 // the last one; odd
+	stream uint32 // number of the last stream, which is odd
 }
 
 // witness connects and queries a name.
@@ -62,7 +62,7 @@ func (s *instance) witness(t *testing.T) *witness {
 func (w *witness) ask() error {
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
-	encoder.SetMaxDynamicTableSize(0) // no dynamic table
+	encoder.SetMaxDynamicTableSize(0) // use no dynamic table
 	for _, f := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", w.host}, {":path", "/domain/witness.example"}} {
 		if err := encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}); err != nil {
 			return err
@@ -78,8 +78,8 @@ func (w *witness) answered(f frames.Frame) bool {
 	return h.StreamID == w.stream && (h.Type == frames.FrameData || h.Type == frames.FrameHeaders) && h.Flags.Has(frames.FlagDataEndStream)
 }
 
-// untilGoAway repeats requests until the server sends GOAWAY, since some servers send
-// it only with a response.
+// untilGoAway repeats requests until the server sends GOAWAY, because some servers send GOAWAY
+// only with a response.
 func (w *witness) untilGoAway() error {
 	if err := w.ask(); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (w *witness) untilGoAway() error {
 	return cmp.Or(failed, err)
 }
 
-// until reads frames up to one.
+// until reads frames up to and including the first for which found returns true.
 func (w *witness) until(found func(f frames.Frame) bool) error {
 	for {
 		f, err := w.framer.ReadFrame()
@@ -120,8 +120,8 @@ func (w *witness) until(found func(f frames.Frame) bool) error {
 	}
 }
 
-// goAway makes the server send GOAWAY during many lookups, and checks that it did so on
-// some connection. The log contains the witnesses, too.
+// goAway makes the server send GOAWAY during many lookups, and checks that some connection got
+// it. The log contains the witnesses, too.
 func goAway(t *testing.T, s *instance) outcome {
 	const witnesses = 5
 	said := make(chan error, witnesses)

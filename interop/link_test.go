@@ -17,7 +17,7 @@ type link struct {
 	out *bufio.Scanner
 }
 
-// linkCounts is the output of the tap, see bench/lab.
+// linkCounts is the output of the tap; see bench/lab.
 type linkCounts struct {
 	SYN        int64 `json:"syn"`
 	SYNData    int64 `json:"syn_data"`
@@ -71,7 +71,7 @@ func tapLink(t *testing.T) *link {
 		}
 	})
 	l := &link{in: in, out: bufio.NewScanner(out)}
-	l.read(t) // it is ready
+	l.read(t) // an empty report means ready
 	return l
 }
 

@@ -13,15 +13,15 @@ import (
 // A logged request is a line of nginx's access log.
 type logged struct {
 	worker     int
-	connection int64 // unique for this server
-	requests   int   // on the connection, including this one
+	connection int64 // number of the connection, unique for this server
+	requests   int   // number of requests on the connection, including this one
 	protocol   string
-	resumed    bool // the connection's TLS session
+	resumed    bool // the connection resumed a TLS session
 	status     int
 	path       string
 }
 
-// log stops the server, to flush its log, and reads it. It closes the pools first:
+// log stops the server, to flush its log, and reads it. It closes the pools first, because
 // nginx waits a minute for the first request on a connection.
 func (n *nginx) log() []logged {
 	n.t.Helper()

@@ -13,8 +13,8 @@ import (
 // inNamespace is set if the tests run in a separate network namespace.
 const inNamespace = "RDAPQ_INTEROP_NAMESPACE"
 
-// TestMain runs the tests in a separate network namespace if possible. It has only
-// loopback, whose packets can be counted and settings changed.
+// TestMain runs the tests in a separate network namespace if possible. The namespace has only
+// loopback, so that the tests can count its packets and change its settings.
 func TestMain(m *testing.M) {
 	if os.Getenv("RDAPQ_INTEROP") == "1" {
 		if err := isolate(); err != nil {
@@ -33,7 +33,7 @@ func isolate() error {
 	if err != nil {
 		return err
 	}
-	runtime.LockOSThread() // exec keeps the namespace of its thread
+	runtime.LockOSThread() // exec preserves the namespace of its thread
 	defer runtime.UnlockOSThread()
 	if err := syscall.Unshare(syscall.CLONE_NEWNET); err != nil {
 		return err
@@ -58,13 +58,13 @@ func loopbackUp() error {
 // isolated reports whether the tests run in their own namespace.
 func isolated() bool { return os.Getenv(inNamespace) != "" }
 
-// Values of net.ipv4.tcp_fastopen for clients and servers: per listener, or for all.
+// Values of net.ipv4.tcp_fastopen for clients and servers, per listener or for all.
 const (
 	fastOpenOnRequest = 0x3
 	fastOpenForAll    = 0x403
 )
 
-// setFastOpen applies to new listeners.
+// setFastOpen changes the setting for new listeners.
 func setFastOpen(v int) error {
 	return os.WriteFile("/proc/sys/net/ipv4/tcp_fastopen", fmt.Append(nil, v), 0o644)
 }

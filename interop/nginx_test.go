@@ -19,18 +19,18 @@ import (
 	"text/template"
 )
 
-// An nginx is a server that has a record for any domain.
+// An nginx is a running nginx with a record for any domain.
 type nginx struct {
 	*server
 	path   string
 	config nginxConfig
 }
 
-// An nginxConfig fills in the template.
+// An nginxConfig holds the values of the template.
 type nginxConfig struct {
 	HTTP2      bool
-	Directives string   // of the server
-	TicketKeys []string // files in its directory, the first encrypts
+	Directives string   // directives of the server
+	TicketKeys []string // names of files in the directory; the first key encrypts
 	Port       int
 	Dir        string
 }
@@ -72,7 +72,7 @@ http {
 }
 `))
 
-// startNginx starts a server that is stopped when the test ends.
+// startNginx starts a server that stops when the test ends.
 func startNginx(t *testing.T, c nginxConfig) *nginx {
 	t.Helper()
 	n := &nginx{path: need(t, "nginx"), server: newServer(t), config: c}
@@ -129,7 +129,8 @@ func (n *nginx) reload() {
 	}
 }
 
-// status returns the number of accepted connections, without those of status requests.
+// status returns the number of accepted connections, without the connections of status
+// requests.
 func (n *nginx) status() (accepted int64, err error) {
 	tr := &http.Transport{
 		DisableKeepAlives: true,
@@ -158,7 +159,7 @@ func (n *nginx) status() (accepted int64, err error) {
 	return 0, fmt.Errorf("status says %q", body)
 }
 
-// accepts is like status, for a running server.
+// accepts is like status, but for a running server.
 func (n *nginx) accepts() int64 {
 	n.t.Helper()
 	accepted, err := n.status()

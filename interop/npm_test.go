@@ -26,7 +26,7 @@ func startNPM(t *testing.T, protocol string) *server {
 	if _, err := os.Stat("npm/node_modules/rdap"); err != nil {
 		t.Skip("npm ci in interop/npm installs it")
 	}
-	// Its framework needs Node.js 20.
+	// The framework of the server needs Node.js 20.
 	if out, err := exec.CommandContext(t.Context(), node, "--eval", "process.exit(process.versions.node.split('.')[0] < 20 ? 1 : 0)").CombinedOutput(); err != nil {
 		t.Skipf("%s is too old: %v %s", node, err, out)
 	}
@@ -36,7 +36,7 @@ func startNPM(t *testing.T, protocol string) *server {
 		args = append(args, "http2")
 	}
 	cmd := exec.CommandContext(t.Context(), node, args...)
-	in, err := cmd.StdinPipe() // the server ends when this is closed
+	in, err := cmd.StdinPipe() // closing the pipe ends the server
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func startNPM(t *testing.T, protocol string) *server {
 	}
 	t.Cleanup(func() {
 		in.Close()
-		_ = cmd.Wait() // intended, or said has the reason
+		_ = cmd.Wait() // the test stopped the server, or said has the reason
 		if t.Failed() {
 			t.Logf("the server reports: %s", said.Bytes())
 		}
@@ -109,7 +109,7 @@ func (s *server) ask(rdapq, protocol, typ string, queries ...string) (rows map[s
 	return rows, stats.Connections
 }
 
-// Every type of query, ten objects of each class.
+// TestNPM queries ten objects of each class, with every type of query.
 func TestNPM(t *testing.T) {
 	each(t, func(t *testing.T, protocol string) {
 		s := startNPM(t, protocol)
@@ -117,7 +117,7 @@ func TestNPM(t *testing.T) {
 		for _, tt := range []struct {
 			name, typ, verdict string
 			query              func(i int) string
-			summary            func(i int) map[string]any // required content
+			summary            func(i int) map[string]any // returns the required content of a summary
 		}{
 			{"domain", "", "registered", func(i int) string { return fmt.Sprintf("name%d.example", i) }, func(i int) map[string]any {
 				return map[string]any{

@@ -63,7 +63,7 @@ func TestKeepsConnections(t *testing.T) {
 	})
 }
 
-// Without reuse each lookup needs a full handshake.
+// TestNoReuse checks that each lookup needs a full handshake without reuse.
 func TestNoReuse(t *testing.T) {
 	each(t, func(t *testing.T, protocol string) {
 		n := startNginx(t, nginxConfig{HTTP2: protocol == http2})
@@ -81,8 +81,8 @@ func TestNoReuse(t *testing.T) {
 	})
 }
 
-// The server closes each connection after 7 requests, over HTTP/2 with others in
-// flight.
+// TestKeepaliveRequests uses a server that closes each connection after 7 requests, over HTTP/2
+// with others in flight.
 func TestKeepaliveRequests(t *testing.T) {
 	each(t, func(t *testing.T, protocol string) {
 		n := startNginx(t, nginxConfig{HTTP2: protocol == http2, Directives: "keepalive_requests 7;"})
@@ -101,7 +101,7 @@ func TestKeepaliveRequests(t *testing.T) {
 	})
 }
 
-// The server accepts 5 concurrent requests per connection.
+// TestStreamLimit uses a server that accepts 5 concurrent requests per connection.
 func TestStreamLimit(t *testing.T) {
 	n := startNginx(t, nginxConfig{HTTP2: true, Directives: "http2_max_concurrent_streams 5;"})
 	p := n.newPool(pool.Config{Protocols: []string{http2}})
@@ -111,16 +111,16 @@ func TestStreamLimit(t *testing.T) {
 	s := p.Stats()
 	accepted := n.accepts() - before - 1
 	checkLog(t, n.log(), names, accepted, s, http2)
-	// A low limit justifies several connections. Once it is known it is observed:
-	// only the first requests can be refused, once or twice.
+	// A low limit justifies several connections. The pool observes the limit once it is known,
+	// so only the first requests can be refused, once or twice.
 	if s.Connections < 2 || s.Connections > pool.DefaultMaxHTTP2Conns || s.Retries[pool.RetryRefused] > 2*atOnce {
 		t.Errorf("%d connections, retries %v", s.Connections, s.Retries)
 	}
 	t.Logf("%d connections, retries %v", accepted, s.Retries)
 }
 
-// The server is reloaded during lookups, until the new process has sent many responses.
-// The old one closes its connections.
+// TestReload reloads the server during lookups, until the new process has sent many responses.
+// The old process closes its connections.
 func TestReload(t *testing.T) {
 	each(t, func(t *testing.T, protocol string) {
 		n := startNginx(t, nginxConfig{HTTP2: protocol == http2})

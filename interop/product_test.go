@@ -25,25 +25,25 @@ type product struct {
 	name    string
 	program string // name of the executable
 	version func(path string) string
-	// files are created from templates in testdata, and again before a start with
-	// other parameters.
-	files   map[string]string // name of the template and of the file
-	prepare func(s *instance) // further set-up, once; may be nil
+	// files lists the files that are created from templates in testdata, and created again
+	// before a start with other parameters.
+	files   map[string]string // maps the name of a template to the name of the file
+	prepare func(s *instance) // does further set-up, once; may be nil
 	command func(s *instance) *exec.Cmd
 	logs    func(s *instance) []line
-	// reload starts new processes that replace old ones without closing the
-	// listener. The old ones close their connections.
+	// reload starts new processes that replace old ones without closing the listener. The old
+	// processes close their connections.
 	reload func(s *instance)
 	// limits describes when connections to the second port are closed.
-	limits map[string]limit // by protocol
-	// fastOpen: it enables TCP Fast Open itself. Otherwise the kernel can enable it
-	// for all listeners.
+	limits map[string]limit // limits by protocol
+	// fastOpen states that the program enables TCP Fast Open itself. Otherwise the kernel can
+	// enable it for all listeners.
 	fastOpen bool
 	quic     bool
 	// wakes is the number of connections that the program makes to itself on exit.
 	wakes  int64
 	remark string            // note for the table
-	lacks  map[string]string // reason for a missing feature, by its name
+	lacks  map[string]string // reason for each missing feature, by the feature's name
 }
 
 // A limit describes when a server closes a connection.
@@ -57,7 +57,7 @@ const (
 
 // A line is a line of a server's log.
 type line struct {
-	port     string // of the client, identifies the connection
+	port     string // port of the client, which identifies the connection
 	protocol string
 	status   string
 	path     string
@@ -70,20 +70,20 @@ type instance struct {
 	path            string
 	link            *link
 	Port, LimitPort int
-	Generation      int // of the configuration
+	Generation      int // generation of the configuration
 	Dir             string
 	Extra           map[string]any
-	why             string // the last cell was skipped
+	why             string // why the last cell was skipped
 }
 
-// start starts a product that is stopped when the test ends.
+// start starts a product that stops when the test ends.
 func (p product) start(t *testing.T, l *link) *instance {
 	t.Helper()
 	s := &instance{path: need(t, p.program), server: newServer(t), product: p, link: l, Generation: 1, Extra: make(map[string]any)}
 	ports := freePorts(t, 2)
 	s.Dir, s.Port, s.LimitPort = s.dir, ports[0], ports[1]
 	s.base = "https://localhost:" + strconv.Itoa(s.Port) + "/"
-	// Some drop their privileges, but still need access.
+	// Some programs drop their privileges, but still need access.
 	for _, dir := range []string{filepath.Dir(s.dir), s.dir} {
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -112,7 +112,7 @@ func (p product) start(t *testing.T, l *link) *instance {
 	return s
 }
 
-// limited is the base URL of the second port.
+// limited returns the base URL of the second port.
 func (s *instance) limited() string { return "https://localhost:" + strconv.Itoa(s.LimitPort) + "/" }
 
 // configure writes the files.
@@ -166,7 +166,7 @@ func listens(port int) bool {
 		}
 		return err == nil
 	}
-	v6, _ := os.ReadFile("/proc/net/tcp6") // there may be none
+	v6, _ := os.ReadFile("/proc/net/tcp6") // the file may be missing
 	suffix := ":" + strings.ToUpper(strconv.FormatInt(int64(port), 16))
 	for row := range strings.Lines(string(table) + string(v6)) {
 		const listening = "0A"

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// products are the servers of the table.
+// products returns the servers of the table.
 func products() []product {
 	return []product{nginxProduct(), apacheProduct(), haproxyProduct(), trafficServerProduct(), tomcatProduct(), caddyProduct()}
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// looks are the viewports and media for reports.
+// looks lists the viewports and media for reports.
 var looks = []look{
 	{width: 1280},
 	{width: 1280, dark: true},
@@ -20,8 +20,8 @@ var looks = []look{
 	{width: 718, print: true}, // A4 at 96 dpi, without margins
 }
 
-// cut returns clipped content of a page: text and bars outside their chart, overlapping
-// text, and anything wider than the window or its box.
+// cut is JavaScript that returns the clipped content of a page: text and bars outside their
+// chart, overlapping text, and elements wider than the window or their box.
 const cut = `(() => {
   const problems = [];
   const say = (what, e) => problems.push(what + ': ' + (e.textContent || e.outerHTML).trim().slice(0, 80));
@@ -52,9 +52,9 @@ const cut = `(() => {
   return problems;
 })()`
 
-// TestReport opens reports in a browser: nothing is clipped at the width of a desktop
-// and a phone, in light, dark and print mode. RDAPQ_SCREENSHOTS names a directory for
-// screenshots.
+// TestReport opens reports in a browser and checks that nothing is clipped. It uses the width
+// of a desktop and a phone, and light, dark and print mode. RDAPQ_SCREENSHOTS names a directory
+// for screenshots.
 func TestReport(t *testing.T) {
 	need(t, "chromium")
 	rdapq := buildCommand(t)

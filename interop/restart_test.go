@@ -9,8 +9,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// The server is restarted during a batch, with requests in flight. The client retries
-// what the pool cannot, since the port is closed for a moment.
+// TestRestart restarts the server during a batch, with requests in flight. The client retries
+// requests that the pool cannot retry, because the port is closed for a moment.
 func TestRestart(t *testing.T) {
 	each(t, func(t *testing.T, protocol string) {
 		n := startNginx(t, nginxConfig{HTTP2: protocol == http2})

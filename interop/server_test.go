@@ -1,13 +1,12 @@
 //go:build unix
 
 // Package interop_test tests against third-party servers from Debian packages, with usual
-// operations: limits, reloads, restarts, new ticket keys. No lookup may fail, and the
-// pool's counts must match those of the servers.
+// operations: limits, reloads, restarts, new ticket keys. No lookup may fail, and the pool's
+// counts must match those of the servers.
 //
-// The tests run if RDAPQ_INTEROP is 1, and skip servers that are not installed. Every
-// server has its own configuration in a temporary directory, listens on loopback, and
-// stops with its test. As root on Linux the tests run in a separate network namespace,
-// in which packets are counted.
+// The tests run if RDAPQ_INTEROP is 1, and skip servers that are not installed. Every server
+// has its own configuration in a temporary directory, listens on loopback, and stops with its
+// test. As root on Linux, the tests run in a separate network namespace and count packets.
 //
 // TestServers tests every feature of every server, and writes the table to the file in
 // RDAPQ_INTEROP_TABLE (docs/interop.md).
@@ -29,7 +28,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// patience is the timeout for operations of a server, enough for a slow machine.
+// patience is the timeout for operations of a server. It suffices on a slow machine.
 const patience = time.Minute
 
 // need returns the path of a program, or skips the test if it is missing.
@@ -50,11 +49,11 @@ type server struct {
 	t     *testing.T
 	dir   string
 	ca    *rdaptest.CA
-	base  string // URL, with a slash at the end
+	base  string // base URL, which ends in a slash
 	pools []*pool.Pool
 
 	cmd  *exec.Cmd
-	said *bytes.Buffer // on standard error; once done
+	said *bytes.Buffer // output on standard error; complete after done
 	done chan struct{}
 }
 
@@ -114,7 +113,7 @@ func (s *server) run(cmd *exec.Cmd, ready func() bool) {
 	done := make(chan struct{})
 	s.done = done
 	go func() {
-		_ = cmd.Wait() // by a signal, or said has the reason
+		_ = cmd.Wait() // the program ended by a signal, or said has the reason
 		close(done)
 	}()
 	s.until("it answers", func() bool {
@@ -130,7 +129,7 @@ func (s *server) run(cmd *exec.Cmd, ready func() bool) {
 // stop ends the program.
 func (s *server) stop(sig syscall.Signal) {
 	s.t.Helper()
-	_ = s.cmd.Process.Signal(sig) // fails if it has ended
+	_ = s.cmd.Process.Signal(sig) // fails if the process has ended
 	select {
 	case <-s.done:
 	case <-time.After(patience):

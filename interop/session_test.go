@@ -11,8 +11,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// TestTicketKeys rotates session ticket keys, as servers do every few hours: a ticket
-// with a known key resumes; one with a dropped key costs a full handshake, but no
+// TestTicketKeys rotates session ticket keys, as servers do every few hours. A ticket with a
+// known key resumes its session. A ticket with a dropped key costs a full handshake, but no
 // lookup fails.
 func TestTicketKeys(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
@@ -44,10 +44,10 @@ func TestTicketKeys(t *testing.T) {
 			visit(false)
 			visit(true)
 			n.newTicketKey("second.key")
-			replace("second.key", "first.key") // the first still decrypts
+			replace("second.key", "first.key") // first.key still decrypts
 			visit(true)
 			visit(true)
-			replace("second.key") // tickets are under the second by now
+			replace("second.key") // by now, tickets are encrypted with second.key
 			visit(true)
 			n.newTicketKey("third.key")
 			replace("third.key")
@@ -82,7 +82,8 @@ func (n *nginx) worker(p *pool.Pool) int {
 	return a.worker
 }
 
-// A second run resumes the sessions that the first saved in a file.
+// TestSessionFile checks that a second run resumes the sessions that the first run saved in a
+// file.
 func TestSessionFile(t *testing.T) {
 	n := startNginx(t, nginxConfig{HTTP2: true, TicketKeys: []string{"first.key"}})
 	file := filepath.Join(t.TempDir(), "sessions")

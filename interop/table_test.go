@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// tableVariable names a file to write the table to, as Markdown.
+// tableVariable names a file that gets the table, in Markdown.
 const tableVariable = "RDAPQ_INTEROP_TABLE"
 
 // A table has a column for each product and a row for each feature.
 type table struct {
 	versions []string
-	cells    map[string][]string // by feature, one for each version
+	cells    map[string][]string // cells by feature, one for each version
 	notes    []string
 	remarks  []string
 }
@@ -70,7 +70,7 @@ func (s *instance) skip(t *testing.T, why string) {
 	t.Skip(why)
 }
 
-// lend assigns the server to another test until the returned function is called.
+// lend assigns the server to another test until giveBack is called.
 func (s *instance) lend(t *testing.T) (giveBack func()) {
 	owner := s.t
 	s.t = t

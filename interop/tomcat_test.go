@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// tomcatHome is the directory of Debian's Tomcat, shared by all instances. Its
+// tomcatHome is the directory of Debian's Tomcat, which all instances share. Tomcat's
 // executable is java.
 const tomcatHome = "/usr/share/tomcat10"
 

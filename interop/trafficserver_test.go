@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// trafficServerProduct is a proxy in front of a plain server.
+// trafficServerProduct returns a proxy in front of a plain server.
 func trafficServerProduct() product {
 	return product{
 		name: "Apache Traffic Server", program: "traffic_server", version: says("-V"),
@@ -27,7 +27,7 @@ func trafficServerProduct() product {
 					s.t.Fatal(err)
 				}
 			}
-			s.writeFor("etc/storage.config", nil) // no cache
+			s.writeFor("etc/storage.config", nil) // disables the cache
 			origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "application/rdap+json")
 				w.Header().Set("X-Worker", strconv.Itoa(s.Generation))

@@ -14,7 +14,7 @@ func TestParseAltSvc(t *testing.T) {
 	day := 24 * time.Hour
 	for _, test := range []struct {
 		field string
-		host  string // "host:port"; empty means none
+		host  string // alternative as "host:port"; empty means none
 		life  time.Duration
 	}{
 		{`h3=":443"`, ":443", day},
@@ -30,7 +30,7 @@ func TestParseAltSvc(t *testing.T) {
 		{`h3-29=":443"; ma=60, h3=":8444"; ma=61, h3=":8445"`, ":8444", 61 * time.Second},
 		{`h3=":443" ; ma=60 ; other="x;y"`, ":443", time.Minute},
 		{`,, h3=":443"`, ":443", day},
-		{`h3=:443`, ":443", day}, // not quoted: seen in the field
+		{`h3=:443`, ":443", day}, // a value without quotation marks, as some servers send it
 		{`h3=":443"; ma=99999999999`, "", 0},
 		{`h3=":443"; ma=2147483647`, ":443", 30 * day},
 		{`h3=":443"; ma=0`, "", 0},
@@ -85,7 +85,7 @@ func TestAltSvcAges(t *testing.T) {
 	}
 }
 
-// Whatever a server sends, an accepted alternative can be dialed.
+// An accepted alternative can be dialed, whatever the server has sent.
 func FuzzAltSvc(f *testing.F) {
 	for _, s := range []string{
 		`h3=":443"; ma=3600, h2=":443"`, `clear`, `h3="alt.example:443"`, `h3="[2001:db8::1]:443";persist=1`,

@@ -19,7 +19,7 @@ func fetch(ctx context.Context, t *testing.T, p *pool.Pool, url string) response
 }
 
 func TestAvoidConn(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // the test mostly waits
 	bothInMemory(t, func(t *testing.T, network *rdaptest.Network, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Network: network, Protocols: protocols})
 		p := newPool(t, s, pool.Config{Dial: network.Dial})
@@ -34,7 +34,7 @@ func TestAvoidConn(t *testing.T) {
 				t.Errorf("connection %d, want %d again", id, second)
 			}
 		}
-		// A second connection within a second would be too many.
+		// The Pool opens at most one such connection per second.
 		fetch(pool.AvoidConn(other, second), t, p, s.URL())
 		if n := p.Stats().Connections; n != 2 {
 			t.Errorf("%d connections", n)
@@ -63,19 +63,21 @@ func TestWithPlain(t *testing.T) {
 	}
 }
 
-// A connection is not used after three failures in a row of at least two queries, if
+// A connection is not used after three failures in a row, if at least two queries failed and
 // one of them succeeded on another connection.
 func TestFaultyConnection(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	bad := func(s *rdaptest.Server, urls ...string) {
 		for _, u := range urls {
 			s.On("/domain/"+u, rdaptest.Status(500))
 		}
 	}
 	for _, c := range []struct {
-		name     string
-		requests string // b and c fail, g does not, B is b on another connection, where it does not fail
-		want     int64  // faulty connections
+		name string
+		// requests in order: b and c fail, g succeeds, and B is b on another connection, where
+		// it succeeds
+		requests string
+		want     int64 // number of faulty connections
 	}{
 		{"three failures", "bcbB", 1},
 		{"useful response between", "bcgbB", 0},

@@ -8,8 +8,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A server disappears from the network: data sent to its first address is never
-// acknowledged. Its second address can be reached.
+// A server disappears from the network. Data sent to its first address is never acknowledged,
+// but its second address is reachable.
 func TestUnacknowledgedRequestsHTTP1(t *testing.T) { unacknowledged(t, rdaptest.H1Only) }
 func TestUnacknowledgedRequestsHTTP2(t *testing.T) { unacknowledged(t, rdaptest.H2Only) }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// soon is a DeadAfter for tests: as short as possible, but long enough that a server does
-// not look dead when the process is suspended for a second. Tests that wait for it run in
+// soon is a DeadAfter for tests. It is as short as possible, but long enough that a server does
+// not look dead when the process is suspended for a second. Tests that wait that long run in
 // parallel.
 const soon = 3 * time.Second
 
@@ -35,8 +35,8 @@ func TestBlackHoleHTTP2(t *testing.T) {
 				if st.Failed != 0 || st.Requests != 45 || st.Retries[pool.RetryClosed] != 20 {
 					t.Errorf("stats: %+v, want 45 requests of which 20 were repeated", st)
 				}
-				// A request that learns of the end late requires a newer connection than those made
-				// meanwhile.
+				// A request that detects the end late requires a newer connection than those
+				// made meanwhile.
 				if n := s.Counts().Connections; n < 2 || n > 4 || n != st.Connections {
 					t.Errorf("%d connections, the server saw %d, want 2 to 4", st.Connections, n)
 				}
@@ -45,8 +45,7 @@ func TestBlackHoleHTTP2(t *testing.T) {
 	}
 }
 
-// A dead connection is detected while it is idle, so that the next request need not
-// detect it.
+// A dead connection is detected while it is idle, so that no request has to detect it.
 func TestUnacknowledgedPings(t *testing.T) {
 	t.Parallel()
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
@@ -83,14 +82,14 @@ func TestSlowServerIsNotDead(t *testing.T) {
 	})
 }
 
-// Over HTTP/1.1, a slow server and a dead one look alike. A timeout costs the connection,
-// and no later request.
+// Over HTTP/1.1, a slow server and a dead server look alike. A timeout costs the connection,
+// but fails no later request.
 func TestSilentServerHTTP1(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
 	s.SetConnRules(rdaptest.ConnRules{First: 2, BlackHoleAfter: 1})
 	p := newPool(t, s, pool.Config{MaxConnsPerHost: 2})
 	for i := range 2 {
-		getAll(t, p, s, 1, 1) // on a new connection, which is silent from then on
+		getAll(t, p, s, 1, 1) // uses a new connection, which is silent from then on
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		if _, err := get(ctx, p, domain(s, i)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)

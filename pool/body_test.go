@@ -18,8 +18,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// farConn pretends that its peer is on another machine, so that the Pool requests
-// gzip.
+// A farConn pretends that its peer is on another machine, so that the Pool requests gzip.
 type farConn struct{ net.Conn }
 
 func (farConn) RemoteAddr() net.Addr {
@@ -67,7 +66,7 @@ func TestBodyClosedWhileRead(t *testing.T) {
 				p := newPool(t, s, pool.Config{Protocols: []string{protocol}, MaxConnsPerHost: 16, Dial: dialFar})
 				var wg sync.WaitGroup
 				for i := range 8 {
-					wg.Go(func() { // sequentially, so that gunzippers are reused
+					wg.Go(func() { // run sequentially, so that gunzippers are reused
 						for j := range 4 {
 							want := i*10 + j
 							if a, err := get(t.Context(), p, domain(s, want)); err != nil || a.body != strings.Repeat(fmt.Sprintf("/domain/dom%d.example\n", want), 1000) {

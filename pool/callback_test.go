@@ -41,7 +41,7 @@ func (s *callbackStore) Update(origin string, change func(*pool.OriginInfo)) {
 // An OriginStore and OnEvent call Stats, CloseIdleConnections, Capacity and RoundTrip at
 // a connected origin.
 func TestUserCodeMayCallBack(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	ca, err := rdaptest.NewCA()
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestUserCodeMayCallBack(t *testing.T) {
 			})
 		}
 		all.Wait()
-		p.CloseIdleConnections() // which stores the observed properties of the connections
+		p.CloseIdleConnections() // stores the observed properties of the connections
 		p.Close()
 	})
 	if store.calls.Load() == 0 || events.Load() == 0 || requests.Load() == 0 {
@@ -94,10 +94,10 @@ func TestUserCodeMayCallBack(t *testing.T) {
 	}
 }
 
-// Close does not wait for callbacks if a callback calls it. The limit of its wait is so
-// high that a wait would hang the test.
+// Close does not wait for callbacks if a callback calls Close. The test sets such a high limit
+// for the wait that a wait would hang the test.
 func TestCloseInCallback(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	for _, from := range []string{"Get", "Update", "OnEvent"} {
 		t.Run(from, func(t *testing.T) {
 			t.Parallel()
@@ -117,7 +117,7 @@ func TestCloseInCallback(t *testing.T) {
 			p = newPool(t, s, pool.Config{Origins: store, OnEvent: func(pool.Event) { closeIn("OnEvent") }})
 			p.SetCloseLimit(time.Hour)
 			within(t, "Close", hang, func() {
-				_, _ = get(t.Context(), p, s.URL()+"domain/a.example") // it fails if the Pool is closed by then
+				_, _ = get(t.Context(), p, s.URL()+"domain/a.example") // fails if the Pool is closed by then
 				p.CloseIdleConnections()
 				<-closed
 			})

@@ -12,7 +12,7 @@ import (
 )
 
 func TestCapacity(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	for _, c := range []struct {
 		name         string
 		server       rdaptest.Config
@@ -35,7 +35,7 @@ func TestCapacity(t *testing.T) {
 			if n := p.Capacity(origin, 24); n != 24 && !c.config.NoReuse {
 				t.Errorf("%d before there is a connection", n)
 			}
-			for range 5 { // until the stream limit is known
+			for range 5 { // repeat until the stream limit is known
 				if _, err := get(t.Context(), p, s.URL()); err != nil {
 					t.Fatal(err)
 				}
@@ -43,7 +43,7 @@ func TestCapacity(t *testing.T) {
 			if n := p.Capacity(origin, c.demand); n != c.want {
 				t.Errorf("%d, want %d", n, c.want)
 			}
-			if n := p.Capacity(s.URL(), 0); n != 1 { // the URL in another spelling
+			if n := p.Capacity(s.URL(), 0); n != 1 { // use another spelling of the URL
 				t.Errorf("%d without demand", n)
 			}
 		})
@@ -103,7 +103,7 @@ func TestCapacityDemand(t *testing.T) {
 
 // A connection of the maximum age gets no new request.
 func TestMaxConnAge(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H2Only} {
 		t.Run(name, func(t *testing.T) {
 			s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
@@ -120,8 +120,8 @@ func TestMaxConnAge(t *testing.T) {
 	}
 }
 
-// If a server allows no more streams, requests fail after the connect timeout. The
-// next one gets a new connection.
+// If a server allows no more streams, requests fail after the connect timeout. The next request
+// gets a new connection.
 func TestNoStreamAllowed(t *testing.T) {
 	t.Parallel()
 	inMemory(t, func(t *testing.T, network *rdaptest.Network) {

@@ -85,8 +85,8 @@ func TestLoadClientCertificate(t *testing.T) {
 	for _, test := range []struct {
 		name                string
 		path, key, password string
-		certs               int   // wanted
-		err                 error // wanted; the path is in its text
+		certs               int   // expected number of certificates
+		err                 error // expected error; its text has the path
 	}{
 		{"one PEM file", file("one.pem", certPEM(alice), keyPEM(t, alice)), "", "", 1, nil},
 		{"key first, words between", file("mixed.pem", keyPEM(t, alice), []byte("\nBag Attributes\n"), certPEM(alice), ca.PEM()), "", "", 2, nil},
@@ -142,15 +142,15 @@ func TestLoadClientCertificate(t *testing.T) {
 
 var errAny = errors.New("any")
 
-// Each origin has its own certificate, and the function is called once.
+// Each origin has its own certificate, and the function is called once per origin.
 func TestClientCertificateOfEachOrigin(t *testing.T) {
 	versions(t, func(t *testing.T, version uint16) {
 		var mu sync.Mutex
-		seen := make(map[string]string) // client by server
+		seen := make(map[string]string) // client name by server
 		server := func(name string) *rdaptest.Server {
 			return rdaptest.Start(t, rdaptest.Config{MaxTLS: version, TLS: func(c *tls.Config) {
 				c.ClientAuth = tls.RequireAnyClientCert
-				// CAs that issued none of the clients' certificates.
+				// These CAs issued none of the clients' certificates.
 				c.ClientCAs = x509.NewCertPool()
 				c.ClientCAs.AddCert(clientCert(t, "nobody").Leaf)
 				c.VerifyConnection = func(cs tls.ConnectionState) error {
@@ -209,11 +209,10 @@ func TestMissingClientCertificateIsTLSError(t *testing.T) {
 	}
 }
 
-// A server that requires a certificate sends an alert; with TLS 1.3 that is after
-// the handshake. The error is that alert, or the broken connection if the alert was
-// lost.
+// A server that requires a certificate sends an alert, with TLS 1.3 after the handshake. The
+// error is the alert, or the broken connection if the alert was lost.
 func TestMissingClientCertificate(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{TLS: func(c *tls.Config) { c.ClientAuth = tls.RequireAnyClientCert }})
 	told := 0
 	for range 50 {

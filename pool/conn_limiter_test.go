@@ -72,7 +72,7 @@ func TestMaxConns(t *testing.T) {
 				t.Errorf("%d connections open, want %d at most", open, most)
 			}
 		}
-		// The server sees the close later than the Pool.
+		// The server sees the closing of a connection later than the Pool.
 		if c := s.Counts(); c.MaxOpen > most+3 {
 			t.Errorf("server saw %d connections at a time, want %d", c.MaxOpen, most)
 		}
@@ -85,7 +85,7 @@ func TestMaxConnsClosesTheOldest(t *testing.T) {
 	c.MaxConns = 16
 	p := newPool(t, s, c)
 	for i := range 30 {
-		for _, host := range []int{0, i} { // the first is reused each time
+		for _, host := range []int{0, i} { // the first connection is reused each time
 			if _, err := get(t.Context(), p, hostURL(host, port)); err != nil {
 				t.Fatal(err)
 			}
@@ -134,9 +134,8 @@ func TestMaxConnsWithBusyConnections(t *testing.T) {
 	}
 }
 
-// childServerEnv makes the test binary a child process of a test, with the server's
-// port, the number of its names, and the file of its CA. The server runs in the
-// parent.
+// childServerEnv is set in a child process of a test, to the server's port, the number of its
+// names, and the file of its CA. The server runs in the parent.
 const childServerEnv = "RDAPQ_POOL_TEST_SERVER"
 
 // inChild runs f in a child process with a Pool that reaches a server under n names.
@@ -187,8 +186,7 @@ func inChild(t *testing.T, n int, config rdaptest.Config, f func(p *pool.Pool, p
 	return s, string(text), true
 }
 
-// A process whose descriptors are used by something else closes idle connections and
-// retries.
+// A process whose descriptors other code has used up closes idle connections and retries.
 func TestOutOfDescriptors(t *testing.T) {
 	const n = 60
 	s, _, parent := inChild(t, n, rdaptest.Config{}, func(p *pool.Pool, port string) {
@@ -218,8 +216,8 @@ func TestOutOfDescriptors(t *testing.T) {
 	}
 }
 
-// If each request goes to a new host, few idle connections are kept open, and many
-// again once hosts are reused.
+// If each request goes to a new host, the Pool keeps few idle connections open. Once hosts are
+// reused, it keeps many open again.
 func TestIdleConnectionsWithoutReuse(t *testing.T) {
 	bothInMemory(t, func(t *testing.T, network *rdaptest.Network, protocols rdaptest.Protocols) {
 		const n, few, again = 700, 16, 60
@@ -256,8 +254,8 @@ func TestIdleConnectionsWithoutReuse(t *testing.T) {
 	})
 }
 
-// An idle connection takes the 45 to 50 kB that docs/pool.md states, within a
-// factor. The race detector adds to it.
+// An idle connection takes the 45 to 50 kB that docs/pool.md states, with some tolerance. The
+// race detector would add to the memory.
 func TestMemoryOfIdleConnections(t *testing.T) {
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		const n, most = 300, 128 << 10

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Over HTTP/3 the handshake may end while a request fails. The race detector finds a
-// read of what it changes.
+// Over HTTP/3 the handshake may end while a request fails. The race detector finds a read of
+// the fields that the end changes.
 func TestPeerAlertDuringHandshake(t *testing.T) {
 	c := &conn{protocol: protoHTTP3}
 	done := make(chan struct{})

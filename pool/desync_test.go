@@ -60,8 +60,8 @@ func TestLateWriterIsNotDesync(t *testing.T) {
 	}
 }
 
-// A 404 on such a connection is verified by another request, since it is unknown whether
-// more data would have followed. The server is not suspected.
+// A 404 on such a connection is verified by another request, because it is unknown whether more
+// data would have followed. The server is not suspected.
 func TestNotFoundOverLateWriter(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
 	s.On("/domain/dom1.example", rdaptest.Status(404))
@@ -115,7 +115,7 @@ func TestFreshConn(t *testing.T) {
 	}
 }
 
-// If the server accepts no other connection, the request uses the existing one.
+// If the server accepts no other connection, the request uses the existing connection.
 func TestNoFreshConn(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
 	var dials atomic.Int64
@@ -161,7 +161,7 @@ func TestDesyncNewsOutlivesFailure(t *testing.T) {
 			}
 			if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil && responses != "" {
 				_, _ = io.WriteString(c, responses)
-				_, _ = io.Copy(io.Discard, c) // until the Pool closes it
+				_, _ = io.Copy(io.Discard, c) // reads until the Pool closes the connection
 			}
 			c.Close()
 		}
@@ -180,7 +180,7 @@ func TestDesyncNewsOutlivesFailure(t *testing.T) {
 		if news := check.News(); news != (i == 1) {
 			t.Errorf("request %d: news %t", i, news)
 		}
-		for i == 0 && p.Stats().Open > 0 { // until the Pool has seen the stray response
+		for i == 0 && p.Stats().Open > 0 { // wait until the Pool has seen the stray response
 			time.Sleep(time.Millisecond)
 		}
 	}

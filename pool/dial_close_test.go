@@ -12,9 +12,9 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// Functions for events and logs that do not return block nothing else.
+// Functions for events and logs that do not return do not block the Pool.
 func TestBlockedCallbacks(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{})
 	s.On("*", rdaptest.Close())
 	release := make(chan struct{})

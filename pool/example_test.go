@@ -105,9 +105,9 @@ func Example_openrdap() {
 	// 1 connection
 }
 
-// The next run of a program resumes the sessions of this one, and already has the
-// protocol of each server. Trust names the certificate authorities; it is not needed for
-// those of the system.
+// The next run of a program resumes the sessions of this run, and already has the protocol of
+// each server. Trust names the certificate authorities. It is not needed for the system's
+// authorities.
 func ExampleOpenSessionFile() {
 	server := exampleServer()
 	defer server.Close()

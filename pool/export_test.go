@@ -10,19 +10,19 @@ import (
 // InfoOf returns the information about an origin.
 func (p *Pool) InfoOf(origin string) OriginInfo { return p.store.Get(origin) }
 
-// TrustWindows lets net/http see the WINDOW_UPDATE frames that make it take the
-// lock of its connection twice.
+// TrustWindows lets net/http see the WINDOW_UPDATE frames that make net/http take the lock of
+// its connection twice.
 func (p *Pool) TrustWindows() { p.dialer.trustWindows = true }
 
 // AbandonTime is the maximum time to detect that net/http does not return.
 const AbandonTime time.Duration = returnCheckAfter + lockTimeout
 
-// SetLookup replaces the resolver of a Pool that has not been used.
+// SetLookup replaces the resolver of a Pool, which must not have been used.
 func (p *Pool) SetLookup(f func(ctx context.Context, network, host string) ([]netip.Addr, error)) {
 	p.dialer.resolver.lookup = f
 }
 
-// Peek returns the session that Get would return, and does not remove it.
+// Peek returns the session that Get would return, but does not remove it.
 func (f *SessionFile) Peek(key SessionKey) *tls.ClientSessionState {
 	f.mu.Lock()
 	e := f.table.newest(key)
@@ -40,8 +40,8 @@ func (f *SessionFile) Peek(key SessionKey) *tls.ClientSessionState {
 // SetCloseLimit replaces the limit of the time that Close waits.
 func (p *Pool) SetCloseLimit(d time.Duration) { p.closeLimit = d }
 
-// EndedConns returns the number of connections that have ended and whose requests
-// have not.
+// EndedConns returns the number of connections that have ended although their requests have
+// not.
 func (p *Pool) EndedConns() int {
 	n := 0
 	for _, o := range p.all() {

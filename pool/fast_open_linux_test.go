@@ -14,7 +14,7 @@ import (
 const (
 	fastOpenOff      = 0
 	fastOpenClients  = 1
-	fastOpenEveryone = 0x403 // all listeners, without the socket option
+	fastOpenEveryone = 0x403 // applies to all listeners, without the socket option
 )
 
 func TestFastOpen(t *testing.T) {
@@ -23,7 +23,7 @@ func TestFastOpen(t *testing.T) {
 	}
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		setFastOpen(t, fastOpenEveryone)
-		// The kernel keeps cookies by address, so each protocol gets one.
+		// The kernel stores cookies by address, so each protocol gets an address.
 		address := map[rdaptest.Protocols]string{rdaptest.H1Only: "127.0.0.2", rdaptest.H2Only: "127.0.0.3"}[protocols]
 		s, port := startNamed(t, rdaptest.Config{Protocols: protocols, Addr: address + ":0"})
 		c := pool.Config{FastOpen: true, FreshConns: true, Resolve: resolve(port, address)}
@@ -66,7 +66,7 @@ func TestFastOpen(t *testing.T) {
 	})
 }
 
-// With a cookie connect always succeeds, so it does not show that the address works.
+// With a cookie, connect always succeeds, so that it does not show whether the address works.
 func TestFastOpenToDeadAddress(t *testing.T) {
 	if !inNamespace(t) {
 		return

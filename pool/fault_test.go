@@ -22,10 +22,10 @@ func both(t *testing.T, f func(t *testing.T, protocols rdaptest.Protocols)) {
 
 // The server closes a reused connection while the next request is sent.
 func TestClosedByServerBetweenRequests(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
-		// One request per connection; the second is read and gets no response.
+		// The server reads the second request of a connection, but sends no response.
 		s.SetConnRules(rdaptest.ConnRules{HangUpAfter: 1})
 		p := newPool(t, s, pool.Config{})
 		getAll(t, p, s, 20, 1)
@@ -39,7 +39,7 @@ func TestClosedByServerBetweenRequests(t *testing.T) {
 }
 
 func TestUnannouncedCloseAfterEachResponse(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		for _, delay := range []time.Duration{0, time.Millisecond, 20 * time.Millisecond} {
 			s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
@@ -51,20 +51,20 @@ func TestUnannouncedCloseAfterEachResponse(t *testing.T) {
 }
 
 func TestIdleCloseRace(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
 		s.SetConnRules(rdaptest.ConnRules{IdleClose: 20 * time.Millisecond})
 		p := newPool(t, s, pool.Config{})
 		for range 10 {
 			getAll(t, p, s, 16, 8)
-			time.Sleep(20 * time.Millisecond) // as long as the server waits: this tests the race
+			time.Sleep(20 * time.Millisecond) // wait as long as the server, to test the race
 		}
 	})
 }
 
 func TestServerAlwaysCloses(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
 		s.On("*", rdaptest.HangUp())
@@ -79,7 +79,7 @@ func TestServerAlwaysCloses(t *testing.T) {
 }
 
 func TestConnectionCloseOnEveryResponse(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
 		s.On("*", rdaptest.Close())
@@ -119,7 +119,7 @@ func TestCloseAfterHundredRequests(t *testing.T) {
 }
 
 func TestGoAwayDuringBatch(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{AnnounceAfter: 7})
 	p := newPool(t, s, pool.Config{})
@@ -133,10 +133,10 @@ func TestGoAwayDuringBatch(t *testing.T) {
 	}
 }
 
-// GOAWAY leaves requests unprocessed: the server answers those up to its last
+// GOAWAY leaves requests unprocessed, because the server answers only requests up to its last
 // stream.
 func TestGoAwayWithUnprocessedRequests(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Hold: 20, GoAwayOn: 20, GoAwayLast: 7, GoAwayClose: true}, First: 1})
 	p := newPool(t, s, pool.Config{MaxHTTP2Conns: 1})
@@ -153,7 +153,7 @@ func TestGoAwayWithUnprocessedRequests(t *testing.T) {
 // A server that restarts accepts connections and closes them with a GOAWAY that does not
 // state which requests were processed.
 func TestGoAwayWithoutLastStream(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	rules := rdaptest.ConnRules{Raw: &rdaptest.RawH2{GoAwayOn: 1, GoAwayVague: true, GoAwayClose: true}}
 	const bad = 4
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
@@ -165,8 +165,8 @@ func TestGoAwayWithoutLastStream(t *testing.T) {
 		t.Errorf("stats: %+v", st)
 	}
 
-	// If that continues, the request fails, and a request that may have been processed is
-	// not sent again if that could do harm.
+	// If that continues, the request fails. A request that may have been processed is not sent
+	// again if a repetition could do harm.
 	rules.First = 0
 	s.SetConnRules(rules)
 	p = newPool(t, s, pool.Config{})
@@ -191,7 +191,7 @@ func TestGoAwayWithoutLastStream(t *testing.T) {
 }
 
 func TestRefusedStreams(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Refuse: func(n int64) bool { return n%5 == 3 }}})
 	p := newPool(t, s, pool.Config{})
@@ -210,7 +210,7 @@ func TestTraceOfRefusedStream(t *testing.T) {
 	if err != nil || a.trace.Retries != 1 || a.trace.RetriesSameConn != 1 {
 		t.Errorf("%+v, %v", a.trace, err)
 	}
-	// After a connection ends its requests are sent on another one.
+	// After a connection ends, its requests are sent on another connection.
 	s.SetConnRules(rdaptest.ConnRules{HangUpAfter: 1, First: 1})
 	p = newPool(t, s, pool.Config{})
 	getAll(t, p, s, 1, 1)
@@ -219,10 +219,10 @@ func TestTraceOfRefusedStream(t *testing.T) {
 	}
 }
 
-// Requests that the server did not process are sent again whatever their method, if
-// their body can be made again.
+// Requests that the server did not process are sent again, whatever their method, if their body
+// can be made again.
 func TestRefusedPost(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Refuse: func(n int64) bool { return n%2 == 1 }}})
 	p := newPool(t, s, pool.Config{})
@@ -248,7 +248,7 @@ func TestRefusedPost(t *testing.T) {
 }
 
 func TestStreamLimitIsLowered(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{LowerOn: 30, LowerTo: 3}})
 	p := newPool(t, s, pool.Config{})
@@ -262,7 +262,7 @@ func TestTruncatedBodiesAreNotRetried(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{CutBody: func(n int64) bool { return n%4 == 2 }}})
 	p := newPool(t, s, pool.Config{})
-	getAll(t, p, s, 100, 1) // sequentially: no lookup is cut twice
+	getAll(t, p, s, 100, 1) // sequentially, so that no lookup is cut twice
 	if c := s.Counts(); c.Connections != 1 {
 		t.Errorf("server saw %d connections: a stream that broke took its connection with it", c.Connections)
 	}
@@ -335,7 +335,7 @@ func TestFailedDialFailsAllWaiters(t *testing.T) {
 	wg.Wait()
 }
 
-// The first dials of an origin fail, later ones work.
+// The first dials of an origin fail, and later dials work.
 func TestFirstDialsFail(t *testing.T) {
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
@@ -371,8 +371,8 @@ func TestSessionsAreResumed(t *testing.T) {
 	})
 }
 
-// A request that no connection satisfies fails if new ones are refused. It does not
-// dial for as long as the other connections last.
+// A request that no connection satisfies fails if new connections are refused. It does not
+// cause dials for as long as the other connections last.
 func TestDialRefusedWhileConnectionsRemain(t *testing.T) {
 	for name, test := range map[string]struct {
 		protocols rdaptest.Protocols
@@ -383,7 +383,7 @@ func TestDialRefusedWhileConnectionsRemain(t *testing.T) {
 			getAll(t, p, s, 1, 1)
 		}},
 		"the server said goodbye": {rdaptest.H2Only, func(s *rdaptest.Server, p *pool.Pool) {
-			getAll(t, p, s, 2, 1) // the stream limit is known
+			getAll(t, p, s, 2, 1) // after these requests, the stream limit is known
 			s.AnnounceClose()
 		}},
 	} {

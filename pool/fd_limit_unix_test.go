@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// takeDescriptors leaves this process the given number of descriptors.
+// takeDescriptors uses up descriptors until this process has left descriptors available.
 func takeDescriptors(t *testing.T, left int) {
 	t.Helper()
 	limit := unix.Rlimit{Cur: 64, Max: 64}

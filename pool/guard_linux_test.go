@@ -14,9 +14,9 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A server at a public address offers HTTP/3 at each kind of private address,
-// literally and by name: no packet is sent there. If the server itself has a private
-// address, one is sent, which shows that the guard makes the difference.
+// A server at a public address offers HTTP/3 at each kind of private address, literally and by
+// name. No packet is sent to such an address. If the server itself has a private address, a
+// packet is sent, which shows that the guard makes the difference.
 func TestPrivateAlternatives(t *testing.T) {
 	if !namespace.Enter(t) {
 		return
@@ -116,7 +116,7 @@ func TestPrivateAlternatives(t *testing.T) {
 		ask("alt.example", netip.MustParseAddr(a), true, false)
 		n := arrived()
 		for end := time.Now().Add(10 * time.Second); n == 0 && time.Now().Before(end); n = arrived() {
-			time.Sleep(time.Millisecond) // until the packet is counted
+			time.Sleep(time.Millisecond) // wait until the packet is counted
 		}
 		if n == 0 {
 			t.Errorf("%s: no packet gets there without the guard either", a)

@@ -12,8 +12,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// Each kind of address that a server must not redirect to, literally and by name. No
-// request may reach the server that listens there.
+// No request may reach a server at an address of a kind that a server must not redirect to,
+// literally or by name.
 func TestGuardRefusesPrivateAddresses(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	_, port, _ := net.SplitHostPort(s.Addr())
@@ -56,11 +56,11 @@ func TestGuardPassesPublicAddresses(t *testing.T) {
 	}
 }
 
-// The checked address is the one that is dialed: with a second name resolution the
-// owner of the name could change it.
+// The Pool dials the checked address, because the owner of the name could change the result of
+// a second name resolution.
 func TestGuardChecksDialedAddress(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
-	p := newPool(t, s, pool.Config{Network: "tcp4"}) // with one query per resolution
+	p := newPool(t, s, pool.Config{Network: "tcp4"}) // use one query per resolution
 	asked := 0
 	p.SetLookup(func(context.Context, string, string) ([]netip.Addr, error) {
 		asked++
@@ -75,7 +75,7 @@ func TestGuardChecksDialedAddress(t *testing.T) {
 	}
 }
 
-// Config.Dial resolves names itself: the connected address is checked.
+// Config.Dial resolves names itself, so the connected address is checked.
 func TestGuardChecksAddressFromDial(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Names: []string{"inside.example"}})
 	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {

@@ -29,8 +29,8 @@ func TestH3VerifiesCertificates(t *testing.T) {
 	}
 }
 
-// besideSilence starts a server at 127.0.0.1, and a silent one at 127.0.0.2 with the
-// same port.
+// besideSilence starts a server at 127.0.0.1, and a silent server at 127.0.0.2 with the same
+// port.
 func besideSilence(t *testing.T) (s *rdaptest.Server, h *rdaptest.H3, port string) {
 	t.Helper()
 	s, h = rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
@@ -43,7 +43,7 @@ func besideSilence(t *testing.T) (s *rdaptest.Server, h *rdaptest.H3, port strin
 	return s, h, port
 }
 
-// The first address is silent, the second works.
+// The first of two addresses is silent, and the second works.
 func TestH3TriesEachAddress(t *testing.T) {
 	s, h, port := besideSilence(t)
 	p := newPool(t, s, pool.Config{Protocols: onlyH3, Resolve: map[string][]netip.Addr{
@@ -68,8 +68,8 @@ func TestH3AddressValidation(t *testing.T) {
 	}
 }
 
-// Early data goes to a silent address. Another one is tried after a while, and first
-// from then on.
+// Early data goes to a silent address. After a while another address is tried, and from then on
+// it is the first.
 func TestEarlyDataToSilentAddress(t *testing.T) {
 	t.Parallel()
 	s, h, port := besideSilence(t)

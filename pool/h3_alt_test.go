@@ -15,10 +15,11 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// An alternative at another host has a certificate of the origin.
+// An alternative at another host must have a certificate of the origin.
 func TestAlternativeHost(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
-	elsewhere, there := rdaptest.StartH3(t, rdaptest.Config{CA: s.CA()}, rdaptest.H3Config{}) // no certificate for named
+	// this server has no certificate for named
+	elsewhere, there := rdaptest.StartH3(t, rdaptest.Config{CA: s.CA()}, rdaptest.H3Config{})
 	_, port, _ := net.SplitHostPort(s.Addr())
 	_, otherPort, _ := net.SplitHostPort(elsewhere.Addr())
 	loopback := []netip.Addr{netip.MustParseAddr("127.0.0.1")}
@@ -94,13 +95,15 @@ func TestMisdirectedRequest(t *testing.T) {
 	end()
 }
 
-// Guarded requests share the stored information about an origin with requests of the
-// user. An alternative learned from a private address does not give them access to it.
+// Guarded requests share the stored information about an origin with requests of the user. An
+// alternative learned from a private address does not give guarded requests access to that
+// address.
 func TestAlternativeIsNotSharedWithGuarded(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
 	_, port, _ := net.SplitHostPort(s.Addr())
 	origin := "https://" + net.JoinHostPort(named, port)
-	for _, want := range []string{"h2", "h3"} { // in this order, since the end of a UDP connection may be noticed late
+	// in this order, because the end of a UDP connection may be detected late
+	for _, want := range []string{"h2", "h3"} {
 		ctx := t.Context()
 		if want == "h2" {
 			ctx = pool.WithGuard(ctx)
@@ -124,8 +127,8 @@ func TestAlternativeIsNotSharedWithGuarded(t *testing.T) {
 	}
 }
 
-// An alternative is subject to the guard, whatever kind of address it is, literally
-// or by name.
+// An alternative is subject to the guard, whatever the kind of its address, literally or by
+// name.
 func TestAlternativeAddressKinds(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
 	_, port, _ := net.SplitHostPort(s.Addr())

@@ -14,7 +14,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// earlyServer returns a server and a memory with everything that early data needs.
+// earlyServer returns a server and a memory with all state that early data needs.
 func earlyServer(t *testing.T, c rdaptest.H3Config) (*rdaptest.Server, *rdaptest.H3, memory) {
 	t.Helper()
 	s, h := rdaptest.StartH3(t, rdaptest.Config{RTT: rtt, Log: true}, c)
@@ -57,7 +57,7 @@ func TestEarlyDataInLaterRun(t *testing.T) {
 	}
 }
 
-// Many requests are sent as early data; those that must not be wait.
+// Many requests are sent as early data, and requests that must not be early wait.
 func TestConcurrentEarlyData(t *testing.T) {
 	s, h, m := earlyServer(t, rdaptest.H3Config{AwaitEarly: true})
 	before := h.Counts()
@@ -171,8 +171,7 @@ func TestSessionsWithoutEarlyData(t *testing.T) {
 	}
 }
 
-// Requests with credentials, and those that change something, wait for the
-// handshake.
+// Requests with credentials, and requests that change something, wait for the handshake.
 func TestCredentialsAreNeverEarly(t *testing.T) {
 	for name, prepare := range map[string]func(r *http.Request){
 		"Authorization":       func(r *http.Request) { r.SetBasicAuth("me", "secret") },
@@ -184,7 +183,7 @@ func TestCredentialsAreNeverEarly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, h, m := earlyServer(t, rdaptest.H3Config{})
-			h.AnswerTooEarly(true) // this shows which requests were early
+			h.AnswerTooEarly(true) // shows which requests were early
 			p, end := m.run(t, s, pool.Config{Protocols: onlyH3})
 			defer end()
 			var tr pool.Trace
@@ -245,7 +244,7 @@ func TestCanceledEarlyRequest(t *testing.T) {
 	}
 }
 
-// If HTTP/3 is the only protocol and is blocked, the error states it.
+// If HTTP/3 is the only protocol and is blocked, the error says so.
 func TestEarlyDataToBlockedUDP(t *testing.T) {
 	s, h, m := earlyServer(t, rdaptest.H3Config{})
 	h.Block(true)

@@ -39,7 +39,7 @@ func TestAltSvcIsLearned(t *testing.T) {
 	h.Announce(time.Hour)
 	p := newPool(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart})
 	getAll(t, p, s, 10, 1)
-	// An open connection is used as long as it lasts.
+	// The Pool uses an open connection as long as it lasts.
 	if c := s.Counts(); c.Connections != 1 || c.Requests != 10 || h.Heard() != 0 {
 		t.Errorf("%d connections, %d requests over TCP", c.Connections, c.Requests)
 	}
@@ -91,7 +91,7 @@ func TestAltSvcExpires(t *testing.T) {
 	}
 }
 
-// A network that drops UDP costs one head start; then HTTP/3 is not used.
+// A network that drops UDP costs one head start. Afterwards HTTP/3 is not used.
 func TestBlockedQUIC(t *testing.T) {
 	for name, primed := range map[string]bool{"with a session": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestBlockedQUICWithCredentials(t *testing.T) {
 	}
 }
 
-// TCP is refused, so HTTP/3 is used however long it takes.
+// TCP is refused, so that HTTP/3 is used, however long it takes.
 func TestTCPFailsDuringH3(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	m := memory{t.TempDir()}
@@ -281,7 +281,7 @@ func TestDeepQueueStaysOnTCP(t *testing.T) {
 	}
 }
 
-// A queue that becomes deep during the HTTP/3 dial does not wait for it.
+// A queue that becomes deep during the HTTP/3 dial does not wait for the end of the dial.
 func TestDeepQueueAbandonsH3(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	h.Announce(time.Hour)
@@ -320,7 +320,7 @@ func TestNoReuseIgnoresAltSvc(t *testing.T) {
 	}
 }
 
-// now returns the current information of p about s.
+// now returns the information about s that p has.
 func (m memory) now(p *pool.Pool, s *rdaptest.Server) pool.OriginInfo {
 	return p.InfoOf("https://" + s.Addr())
 }

@@ -26,8 +26,8 @@ const (
 	shortHeadStart = 20 * time.Millisecond
 )
 
-// rtt is long enough that a request is sent before the handshake that was started
-// with it is done.
+// rtt is so long that a request is sent before the end of the handshake that was started with
+// it.
 const rtt = 30 * time.Millisecond
 
 // A memory holds the state that runs of a program leave for later runs.
@@ -58,7 +58,7 @@ func (m memory) run(t *testing.T, s *rdaptest.Server, c pool.Config) (*pool.Pool
 	}
 }
 
-// prime stores a session for HTTP/3, and the server's offer of it.
+// prime stores a session for HTTP/3, and the server's offer of HTTP/3.
 func (m memory) prime(t *testing.T, s *rdaptest.Server, h *rdaptest.H3) {
 	t.Helper()
 	h.Announce(time.Hour)
@@ -192,7 +192,7 @@ func TestH3NoReuseHandshakes(t *testing.T) {
 }
 
 func TestH3FreshConnsResume(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s, h := rdaptest.StartH3(t, rdaptest.Config{RTT: rtt, SingleUseTickets: true}, rdaptest.H3Config{AwaitEarly: true})
 	p := newPool(t, s, pool.Config{Protocols: onlyH3, FreshConns: true})
 	getAll(t, p, s, 20, 1)
@@ -200,8 +200,8 @@ func TestH3FreshConnsResume(t *testing.T) {
 		t.Error("connections stay open:", err)
 	}
 	c, st := h.Counts(), p.Stats().Handshakes
-	// The response to early data may be read, and the connection closed, before the
-	// server has sent a new ticket. Then the next connection has none.
+	// The response to early data may be read, and the connection closed, before the server has
+	// sent a new ticket. Then the next connection has no ticket.
 	if c.Connections != 20 || c.Handshakes()+c.FailedHandshakes != 20 || c.FullHandshakes > 10 || c.TicketsReused != 0 || c.EarlyRejected != 0 || c.Requests != 20 {
 		t.Errorf("server saw %+v", c)
 	}
@@ -248,7 +248,8 @@ func TestH3ClosedByServer(t *testing.T) {
 	}
 }
 
-// A server forgets its connections; requests on them are sent on another one.
+// A server forgets its connections. Requests on these connections are sent on another
+// connection.
 func TestH3DeadConnection(t *testing.T) {
 	t.Parallel()
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
@@ -317,7 +318,8 @@ func TestH3CloseFreesResources(t *testing.T) {
 	if err := h.AwaitOpen(t.Context(), 0); err != nil {
 		t.Error(err)
 	}
-	// With a dial in progress, early or not, and requests without a response.
+	// Close the Pool with a dial in progress, early or not, and with requests without a
+	// response.
 	s.On("/domain/slow.example", rdaptest.Hang())
 	p := newPool(t, s, pool.Config{Protocols: onlyH3, MaxHTTP2Conns: 1})
 	for _, block := range []bool{false, true, true} {
@@ -420,8 +422,8 @@ func TestH3Gzip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// On loopback the Pool does not request gzip, and a coding that the caller requests
-		// is decoded by the caller.
+		// On loopback the Pool does not request gzip. If the caller requests a coding, the
+		// caller has to decode it.
 		if got := resp.Header.Get("Content-Encoding"); got != asked || resp.Uncompressed {
 			t.Errorf("requested %q, got %q, decoded: %v", asked, got, resp.Uncompressed)
 		}

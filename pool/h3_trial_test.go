@@ -17,7 +17,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// hostileH3 starts the hostile server with that name.
+// hostileH3 starts the hostile server with the given name.
 func hostileH3(t *testing.T, name string) *rdaptest.Server {
 	t.Helper()
 	all := rdaptest.HostileQUIC()
@@ -28,7 +28,7 @@ func hostileH3(t *testing.T, name string) *rdaptest.Server {
 	return rdaptest.StartHostileH3(t, rdaptest.Config{}, all[i])
 }
 
-// The response over HTTP/3 is used if TCP gives none, however long it takes.
+// The response over HTTP/3 is used if TCP gives no response, however long HTTP/3 takes.
 func TestSlowH3WithoutTCP(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	m := memory{t.TempDir()}
@@ -48,8 +48,8 @@ func TestSlowH3WithoutTCP(t *testing.T) {
 	}
 }
 
-// HTTP/3 that fails again is blocked for longer, although its handshakes succeed. A
-// useful response resets that.
+// HTTP/3 that fails again is blocked for longer, although its handshakes succeed. A useful
+// response resets the time.
 func TestBrokenH3BackoffDoubles(t *testing.T) {
 	past := func(p *pool.Pool, origins *pool.OriginFile, s *rdaptest.Server) {
 		origins.Update("https://"+s.Addr(), func(f *pool.OriginInfo) { f.QUICBlocked, f.QUICFailures = time.Now().Add(-time.Second), 3 })
@@ -87,7 +87,7 @@ func TestBrokenH3BackoffDoubles(t *testing.T) {
 
 // If the server is down, its TCP refusal is the error, not the silence of UDP.
 func TestServerRefusesTCPAndH3(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	m := memory{t.TempDir()}
 	m.prime(t, s, h)
@@ -119,12 +119,12 @@ func TestTruncatedFrameOverH3(t *testing.T) {
 	}
 }
 
-// An alternative that responds with 421 is not used again, by later runs either,
-// however often the server advertises it.
+// An alternative that responds with 421 is not used again, even in later runs, however often
+// the server advertises it.
 func TestMisdirectedAlternativeIsForgotten(t *testing.T) {
 	s := hostileH3(t, "is misdirected")
 	m := memory{t.TempDir()}
-	for i, want := range []int64{1, 2, 1} { // learned; tried; not used
+	for i, want := range []int64{1, 2, 1} { // the alternative is learned, then tried, then not used
 		p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart})
 		if a, err := get(t.Context(), p, domain(s, i)); err != nil || a.status != http.StatusOK {
 			t.Errorf("run %d: status %d, %v", i, a.status, err)
@@ -136,11 +136,12 @@ func TestMisdirectedAlternativeIsForgotten(t *testing.T) {
 	}
 }
 
-// An alternative at another host that fails is tried once per advertisement, and not
-// at all if certificates are not verified.
+// An alternative at another host that fails is tried once per advertisement. Without
+// verification of certificates it is not tried at all.
 func TestAlternativeAtOtherHostIsTriedOnce(t *testing.T) {
 	s, _ := rdaptest.StartH3(t, rdaptest.Config{Names: []string{named}}, rdaptest.H3Config{})
-	other, there := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{}) // with a certificate of another authority
+	// this server has a certificate of another authority
+	other, there := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	_, port, _ := net.SplitHostPort(s.Addr())
 	_, otherPort, _ := net.SplitHostPort(other.Addr())
 	loopback := []netip.Addr{netip.MustParseAddr("127.0.0.1")}
@@ -176,7 +177,7 @@ func TestAlternativeAtOtherHostIsTriedOnce(t *testing.T) {
 	}
 }
 
-// Later runs send no early data to a server that failed only with it.
+// Later runs send no early data to a server that failed only with early data.
 func TestRejectedEarlyDataIsNotRepeated(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{RTT: rtt, AwaitEarly: true})
 	m := memory{t.TempDir()}
@@ -201,13 +202,13 @@ func TestRejectedEarlyDataIsNotRepeated(t *testing.T) {
 	}
 }
 
-// An endless body does not count as a success of HTTP/3: TCP provides the response, and
-// later runs do not use HTTP/3.
+// An endless body does not count as a success of HTTP/3. TCP provides the response, and later
+// runs do not use HTTP/3.
 func TestEndlessBodyOnTrial(t *testing.T) {
 	t.Parallel()
 	s := hostileH3(t, "sends a body without end")
 	m := memory{t.TempDir()}
-	for i, want := range []int64{1, 2, 1} { // learned; tried; not used
+	for i, want := range []int64{1, 2, 1} { // the alternative is learned, then tried, then not used
 		p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: longHeadStart})
 		var trace pool.Trace
 		req, err := http.NewRequestWithContext(pool.WithTrace(t.Context(), &trace), http.MethodGet, domain(s, i), nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// BenchmarkHandshake connects, performs the handshake and closes, without a request,
-// 1 or 8 at a time. Time and allocations include the server, which runs in the same
+// BenchmarkHandshake connects, performs the handshake and closes, without a request, with 1 or
+// 8 connections at a time. Time and allocations include the server, which runs in the same
 // process.
 func BenchmarkHandshake(b *testing.B) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
@@ -76,7 +76,7 @@ func benchHandshake(b *testing.B, version uint16, resumed bool, workers int) {
 	}
 }
 
-// A pinnedStore stores sessions until it is frozen, and then returns the same ones each
+// A pinnedStore stores sessions until it is frozen, and then returns the same sessions each
 // time.
 type pinnedStore struct {
 	frozen  atomic.Bool

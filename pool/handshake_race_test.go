@@ -14,8 +14,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// twoAddresses is a host with two addresses and a server at each; a nil server
-// refuses connections.
+// A twoAddresses is a host with two addresses and a server at each. A nil server refuses
+// connections.
 type twoAddresses struct {
 	servers [2]*rdaptest.Server
 
@@ -54,12 +54,11 @@ func (a *twoAddresses) pool(t *testing.T, ca *rdaptest.CA) *pool.Pool {
 	return p
 }
 
-// An address that fails in the handshake fails no request, and is tried last the
-// next time.
+// An address that fails in the handshake fails no request, and is tried last the next time.
 func TestHandshakeRace(t *testing.T) {
 	for name, rules := range map[string]rdaptest.ConnRules{"silent": {SilentTLS: true}, "closes": {Refuse: true}} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // run in parallel: it waits for a silent server
+			t.Parallel() // the test waits for a silent server
 			ca, err := rdaptest.NewCA()
 			if err != nil {
 				t.Fatal(err)
@@ -82,7 +81,7 @@ func TestHandshakeRace(t *testing.T) {
 	}
 }
 
-// A wrong certificate is the error only if every address has one.
+// A wrong certificate is the error only if every address has a wrong certificate.
 func TestWrongCertificateOfOneAddress(t *testing.T) {
 	ca, err := rdaptest.NewCA()
 	if err != nil {
@@ -93,7 +92,7 @@ func TestWrongCertificateOfOneAddress(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		servers     [2]*rdaptest.Server
-		ok, blaming bool // a response; an error about a certificate
+		ok, blaming bool // whether to expect a response, and an error about a certificate
 	}{
 		{"one is right", [2]*rdaptest.Server{wrong(), right}, true, false},
 		{"both wrong", [2]*rdaptest.Server{wrong(), wrong()}, false, true},

@@ -29,7 +29,7 @@ func fullListener(t *testing.T, ip [4]byte, port int) {
 		t.Fatal(err)
 	}
 	address := net.JoinHostPort(net.IP(ip[:]).String(), strconv.Itoa(port))
-	silent := 0 // dials in a row: a single one may be a suspended machine
+	silent := 0 // number of dials in a row that were silent; a single one may be due to a suspended machine
 	for range 8 {
 		nc, err := net.DialTimeout("tcp", address, 200*time.Millisecond)
 		if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
@@ -47,9 +47,9 @@ func fullListener(t *testing.T, ip [4]byte, port int) {
 	t.Skip("the kernel accepts connections beyond the backlog")
 }
 
-// The race with real sockets, between addresses of one family.
+// TestDroppedSYNs races real sockets, between addresses of one family.
 func TestDroppedSYNs(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s, port := startNamed(t, rdaptest.Config{})
 	n, _ := strconv.Atoi(port)
 	fullListener(t, [4]byte{127, 0, 0, 2}, n)

@@ -18,7 +18,7 @@ import (
 
 const named = "rdap.example"
 
-// unusedPort is a port without a listener: it is assigned, but used nowhere.
+// unusedPort is a port without a listener. It is assigned, but not used in practice.
 const unusedPort = "1"
 
 // startNamed starts a server with a name, and returns the port.
@@ -49,10 +49,10 @@ func namedURL(port string, n int) string {
 // A blackHoleDialer is a net.Dialer for which the address 100::1 is silent.
 type blackHoleDialer struct {
 	dials, cancelled atomic.Int64
-	lateConns        chan net.Conn // if set, receives the result of late dials
+	lateConns        chan net.Conn // if not nil, receives the result of late dials
 
 	mu    sync.Mutex
-	order []string // the addresses that were dialed
+	order []string // addresses in the order in which they were dialed
 }
 
 func (b *blackHoleDialer) dialed() (order []string) {
@@ -91,7 +91,7 @@ func TestDeadAddressIsSkipped(t *testing.T) {
 		if a.trace.RemoteAddr != alive {
 			t.Errorf("answered by %s", a.trace.RemoteAddr)
 		}
-		// The first connection waits for the dead address once.
+		// The first connection waits once for the dead address.
 		const lost = 250 * time.Millisecond
 		if a.trace.DNS != 0 || a.trace.TCP <= 0 || i == 0 && a.trace.TCP < lost {
 			t.Errorf("trace: %v for DNS, %v for TCP of which %v were lost", a.trace.DNS, a.trace.TCP, lost)
@@ -118,7 +118,7 @@ func TestLosingDialIsClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	ours, theirs := net.Pipe()
-	hole.lateConns <- theirs // it connects although it was canceled
+	hole.lateConns <- theirs // the dial succeeds although it was canceled
 	if _, err := ours.Read(make([]byte, 1)); err == nil {
 		t.Error("the other connection is used")
 	}
@@ -127,8 +127,8 @@ func TestLosingDialIsClosed(t *testing.T) {
 	}
 }
 
-// A refused connection does not wait for the delay. With delays, the timeout would
-// be too short for all addresses.
+// A refused connection does not wait for the delay between addresses. With delays, the timeout
+// would be too short for all addresses.
 func TestAllAddressesFail(t *testing.T) {
 	const port = unusedPort
 	p, err := pool.New(pool.Config{Resolve: resolve(port, "127.0.0.1", "127.0.0.2", "127.0.0.3")})

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	hostileSample = 8 // fraction that is tested without RDAPQ_HOSTILE
+	hostileSample = 8 // without RDAPQ_HOSTILE, one in hostileSample servers is tried
 
-	// hang is far longer than any call here takes.
+	// hang is far longer than any call takes.
 	hang = time.Minute
 )
 
@@ -108,7 +108,7 @@ func TestHostileQUICAlone(t *testing.T) {
 	}
 }
 
-// lookupIn is lookup with three attempts and a timeout for each.
+// lookupIn is like lookup, but with three attempts and a timeout for each.
 func lookupIn(ctx context.Context, limit time.Duration, p *pool.Pool, url string) (a response, err error) {
 	for range 3 {
 		within, cancel := context.WithTimeout(ctx, limit)

@@ -18,10 +18,10 @@ import (
 func TestOneNameResolutionPerHost(t *testing.T) {
 	s, port := startNamed(t, rdaptest.Config{})
 	var lookups atomic.Int64
-	p := newPool(t, s, pool.Config{NoReuse: true, Network: "tcp4"}) // with one query per resolution
+	p := newPool(t, s, pool.Config{NoReuse: true, Network: "tcp4"}) // use one query per resolution
 	p.SetLookup(func(context.Context, string, string) ([]netip.Addr, error) {
 		lookups.Add(1)
-		time.Sleep(time.Millisecond) // a measurable time
+		time.Sleep(time.Millisecond) // takes a measurable time
 		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 	})
 	for i := range 20 {

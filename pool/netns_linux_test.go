@@ -9,14 +9,14 @@ import (
 	"github.com/rdapq/rdapq/internal/namespace"
 )
 
-// Addresses in a namespace of inNamespace: the client's, and one that can be
-// turned into a black hole.
+// Addresses in a namespace of inNamespace: the client's address, and an address that digHole
+// turns into a black hole.
 const (
 	nearAddr = "10.9.9.1"
 	holeAddr = "10.9.9.9"
 )
 
-// inNamespace is like namespace.Enter, with these addresses.
+// inNamespace is like namespace.Enter, but adds these addresses.
 func inNamespace(t *testing.T) bool {
 	t.Helper()
 	if !namespace.Enter(t) {
@@ -29,7 +29,7 @@ func inNamespace(t *testing.T) bool {
 // digHole makes holeAddr silent.
 func digHole(t *testing.T) {
 	t.Helper()
-	// No address at the other end receives the packets.
+	// No address at the other end of the link receives the packets.
 	namespace.IP(t, "link add hole0 type veth peer name hole1")
 	namespace.IP(t, "link set hole0 up")
 	namespace.IP(t, "link set hole1 up")

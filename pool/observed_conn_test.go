@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A closed observedConn releases its connection and no longer writes to it, since the
-// data would be sent unencrypted.
+// A closed observedConn releases its connection and no longer writes to it, because the data
+// would be sent unencrypted.
 func TestClosedObservedConn(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()

@@ -2,8 +2,8 @@ package pool
 
 import "testing"
 
-// Connections that are dialed together share a queue equally, even if the first got
-// responses before the last was open.
+// Connections that are dialed together share a queue equally, even if the first connection got
+// responses before the last one was open.
 func TestConcurrentDialsShareQueue(t *testing.T) {
 	conns := func(granted, served int, n int) (list []*conn) {
 		for range n {

@@ -10,7 +10,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// Opening a pipe without a writer would block forever.
+// OpenOriginFile must not open a pipe, because that would block forever without a writer.
 func TestOriginFileIsPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hosts")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

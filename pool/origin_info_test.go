@@ -50,8 +50,8 @@ func TestOriginFileKeepsInfo(t *testing.T) {
 	}
 }
 
-// Several stores use one file, as several processes would: no information is lost,
-// and newer information wins.
+// Several stores use one file, as several processes would. No information is lost, and newer
+// information takes precedence.
 func TestConcurrentOriginFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hosts.json")
 	var wg sync.WaitGroup
@@ -65,7 +65,8 @@ func TestConcurrentOriginFiles(t *testing.T) {
 			f.Update(fmt.Sprintf("https://host%d.example", i), func(f *OriginInfo) { f.Streams = i + 1 })
 			f.Update("https://shared.example", func(f *OriginInfo) { f.Streams = 100 })
 			err = f.Save()
-			for errors.Is(err, statefile.ErrBusy) { // on a slow machine: nothing is lost, and Save may be repeated
+			// on a slow machine, Save may fail, loses nothing, and may be repeated
+			for errors.Is(err, statefile.ErrBusy) {
 				err = f.Save()
 			}
 			if err != nil {

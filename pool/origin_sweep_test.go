@@ -51,8 +51,8 @@ func TestManyOrigins(t *testing.T) {
 	if len(st.Origins) > most || max(open, st.Open) > most {
 		t.Errorf("%d origins, at most %d connections open", len(st.Origins), max(open, st.Open))
 	}
-	// net/http sometimes abandons a connection if the goroutine that wrote the request
-	// gets no CPU time.
+	// net/http sometimes closes a connection if the goroutine that wrote the request gets no
+	// CPU time.
 	all := st.Open
 	for _, n := range st.Closed {
 		all += n
@@ -62,8 +62,8 @@ func TestManyOrigins(t *testing.T) {
 	}
 }
 
-// Origins that were used once are counted separately, although the Pool forgets most
-// of them otherwise.
+// Origins that were used once are counted separately, although the Pool forgets most other data
+// about them.
 func TestSweptOriginsAreCounted(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "here")
@@ -85,7 +85,7 @@ func TestSweptOriginsAreCounted(t *testing.T) {
 	for i := range hosts {
 		lookup(i)
 	}
-	lookup(0) // an origin of which only the counts remain
+	lookup(0) // of this origin, only the counts remain
 	st := p.Stats()
 	if len(st.Origins) != hosts || st.Requests != hosts+1 {
 		t.Errorf("%d requests to %d origins, want %d to %d", st.Requests, len(st.Origins), hosts+1, hosts)

@@ -19,7 +19,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// newPool returns a Pool that trusts s and is closed with the test.
+// newPool returns a Pool that trusts s and closes when the test ends.
 func newPool(t testing.TB, s *rdaptest.Server, c pool.Config) *pool.Pool {
 	t.Helper()
 	c.TLS = &tls.Config{RootCAs: s.Pool()}
@@ -31,12 +31,12 @@ func newPool(t testing.TB, s *rdaptest.Server, c pool.Config) *pool.Pool {
 	return p
 }
 
-// inMemory runs f in a bubble with fake time, where the speed of the machine does not
-// matter. Connections exist in memory only.
+// inMemory runs f in a bubble with fake time, in which the speed of the machine does not
+// matter. Connections exist only in memory.
 func inMemory(t *testing.T, f func(t *testing.T, network *rdaptest.Network)) {
 	t.Helper()
 	testrun.Bubble(t, func(t *testing.T) {
-		t.Cleanup(func() { time.Sleep(time.Minute) }) // closed connections end
+		t.Cleanup(func() { time.Sleep(time.Minute) }) // lets closed connections end
 		f(t, new(rdaptest.Network))
 	})
 }
@@ -49,7 +49,7 @@ func bothInMemory(t *testing.T, f func(t *testing.T, network *rdaptest.Network, 
 	})
 }
 
-// A response is what get returns.
+// A response is the result of get.
 type response struct {
 	status int
 	body   string
@@ -75,12 +75,12 @@ func get(ctx context.Context, p *pool.Pool, url string) (response, error) {
 	return a, err
 }
 
-// A bodyError occurred after the response had begun, when the Pool cannot retry any
-// more.
+// A bodyError is an error after the beginning of the response, when the Pool can no longer
+// retry.
 type bodyError struct{ error }
 
-// lookup is like get, with the retries of a caller: up to three attempts if the body was
-// truncated.
+// lookup is like get, but with the retries of a caller, which makes up to three attempts if the
+// body was truncated.
 func lookup(ctx context.Context, p *pool.Pool, url string) (a response, err error) {
 	for range 3 {
 		a, err = get(ctx, p, url)
@@ -162,8 +162,8 @@ func TestDeepQueueOpensConnections(t *testing.T) {
 			}
 		})
 	}
-	// All requests reach the server together, so the queue was that deep. They may have
-	// been served before the last connection was open.
+	// All requests reach the server together, so that the queue was that deep. The server may
+	// have responded to them before the last connection was open.
 	if err := s.AwaitRequests(t.Context(), 300); err != nil {
 		t.Fatal(err)
 	}

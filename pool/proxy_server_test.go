@@ -36,12 +36,12 @@ type httpProxy struct {
 	*httptest.Server
 	tunnels, forwarded atomic.Int64
 	conns              atomic.Int64
-	status             int               // if set, the status of all responses
-	login              string            // if set, the required Proxy-Authorization
+	status             int               // status of all responses, if set
+	login              string            // required Proxy-Authorization, if set
 	hosts              map[string]string // addresses of names, as the proxy resolves them
 
 	mu      sync.Mutex
-	targets []string // of tunnels and requests
+	targets []string // targets of tunnels and requests
 }
 
 func newHTTPProxy(t *testing.T, ca *rdaptest.CA) *httpProxy {
@@ -67,7 +67,7 @@ func newHTTPProxy(t *testing.T, ca *rdaptest.CA) *httpProxy {
 	return p
 }
 
-// use returns a Config.Proxy.
+// use is a Config.Proxy that returns the proxy.
 func (p *httpProxy) use(*http.Request) (*url.URL, error) { return url.Parse(p.URL) }
 
 // as returns a Config.Proxy with credentials.
@@ -124,12 +124,12 @@ func (p *httpProxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	join(in, out)
 }
 
-// A socksProxy is a SOCKS5 server (RFC 1928) with CONNECT only.
+// A socksProxy is a SOCKS5 server (RFC 1928) that supports only CONNECT.
 type socksProxy struct {
 	addr    string
-	login   string            // if set, "user:password" (RFC 1929)
-	reply   byte              // if set, the failure code of all responses
-	hosts   map[string]string // addresses of names
+	login   string            // login "user:password" (RFC 1929), if set
+	reply   byte              // failure code of all responses, if set
+	hosts   map[string]string // addresses by name
 	tunnels atomic.Int64
 
 	mu      sync.Mutex

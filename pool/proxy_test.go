@@ -76,7 +76,7 @@ func TestOneTunnelPerBatch(t *testing.T) {
 }
 
 func TestTunnelsOverHTTP1(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
 	x := newHTTPProxy(t, nil)
 	p := newPool(t, s, pool.Config{Proxy: x.use, MaxConnsPerHost: 3})
@@ -173,11 +173,11 @@ func TestUnreachableProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := l.Addr().String()
-	silent := l // its kernel accepts connections
+	silent := l // its kernel accepts connections, but nothing responds
 	defer silent.Close()
 	for _, c := range []struct {
 		name, proxy string
-		timeout     time.Duration // 0 means no timeout
+		timeout     time.Duration // timeout of the request; 0 means none
 	}{
 		{"silent", "http://" + address, 100 * time.Millisecond},
 		{"silent SOCKS", "socks5://" + address, 100 * time.Millisecond},
@@ -217,7 +217,7 @@ func TestCancelDuringProxyConnect(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		defer cancel() // once the proxy has the request
+		defer cancel() // cancel once the proxy has the request
 		if nc, err := l.Accept(); err != nil {
 			t.Error(err)
 		} else {
@@ -257,7 +257,7 @@ func TestProxyCredentials(t *testing.T) {
 func TestSOCKSFailure(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	x := newSOCKSProxy(t)
-	x.reply = 4 // host unreachable
+	x.reply = 4 // reply code for "host unreachable"
 	p := newPool(t, s, pool.Config{Proxy: x.url("socks5h", nil)})
 	_, err := get(t.Context(), p, domain(s, 1))
 	if e, ok := errors.AsType[*pool.Error](err); !ok || e.Step != pool.StepProxy || !strings.Contains(err.Error(), "host unreachable") {

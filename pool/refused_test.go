@@ -21,7 +21,7 @@ func announce(n int) func(*rdaptest.RawConn) {
 }
 
 // opening returns a server that accepts no request for half a second after its first
-// connection, then four per connection.
+// connection, and then four per connection.
 func opening(announced bool) *rdaptest.RawH2 {
 	const closed = 500 * time.Millisecond
 	begun := sync.OnceValue(time.Now)
@@ -39,8 +39,8 @@ func opening(announced bool) *rdaptest.RawH2 {
 	return r
 }
 
-// A server that refuses streams gets fewer concurrent requests. However its limit is
-// announced, 256 lookups get few refusals.
+// A server that refuses streams gets fewer concurrent requests. 256 lookups get few refusals,
+// however the server announces its limit.
 func TestFewRefusals(t *testing.T) {
 	const lookups, atATime, most = 256, 64, 100
 	late := map[time.Duration]func(*rdaptest.RawConn){100 * time.Millisecond: announce(4)}
@@ -99,7 +99,7 @@ func TestFewRefusals(t *testing.T) {
 
 // Random refusals cost little more than the retries.
 func TestRandomRefusals(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	const lookups, atATime = 500, 64
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	seeded := rand.New(rand.NewPCG(1, 2))

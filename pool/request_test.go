@@ -19,7 +19,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A countedBody counts how often it is closed.
+// A countedBody counts the calls of Close.
 type countedBody struct {
 	io.Reader
 	closed atomic.Int64
@@ -30,7 +30,7 @@ func (b *countedBody) Close() error {
 	return nil
 }
 
-// The Pool returns the errors of http.Transport for invalid requests, without a
+// The Pool returns the errors of http.Transport for invalid requests, without making a
 // connection, and closes their bodies.
 func TestInvalidRequests(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
@@ -128,8 +128,8 @@ func TestBodiesOfFailedRequestsAreClosed(t *testing.T) {
 	})
 }
 
-// Closing a body early does not wait for the rest, and its connection is reused once
-// the rest has come.
+// Closing a body early does not wait for the rest. The connection is reused once the rest has
+// arrived.
 func TestCloseDoesNotWaitForBody(t *testing.T) {
 	goOn := make(chan struct{})
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -159,8 +159,7 @@ func TestCloseDoesNotWaitForBody(t *testing.T) {
 	}
 }
 
-// rawHTTP1 is a server that calls serve on each connection, after the header of a
-// request.
+// rawHTTP1 returns a server that calls serve on each connection, after the header of a request.
 func rawHTTP1(t *testing.T, serve func(*bufio.ReadWriter, net.Conn)) *httptest.Server {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		c, rw, err := w.(http.Hijacker).Hijack()
@@ -214,14 +213,14 @@ func TestSwitchingProtocols(t *testing.T) {
 	}
 }
 
-// A body without a length ends when its server closes the connection (RFC 9112
-// section 6.3). A close in reaction to the client's does not complete it.
+// A body without a length ends when its server closes the connection (RFC 9112 section 6.3). If
+// the server closes it in reaction to the client's close, the body is not complete.
 func TestEndlessBody(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s := rawHTTP1(t, func(rw *bufio.ReadWriter, c net.Conn) {
 		fmt.Fprint(rw, "HTTP/1.1 200 OK\r\nContent-Type: application/rdap+json\r\n\r\n{\"objectClassName\":\"domain\"}")
 		rw.Flush()
-		_, _ = io.Copy(io.Discard, c) // until the client closes
+		_, _ = io.Copy(io.Discard, c) // reads until the client closes
 	})
 	p, err := pool.New(pool.Config{TLS: s.Client().Transport.(*http.Transport).TLSClientConfig, Protocols: []string{"http/1.1"}})
 	if err != nil {

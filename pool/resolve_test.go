@@ -92,7 +92,7 @@ func TestLookupsAreShared(t *testing.T) {
 	})
 }
 
-// The caller that runs the shared lookup gives up: another one repeats it.
+// The caller that runs the shared lookup gives up, and another caller repeats the lookup.
 func TestAbandonedLookup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lookups int

@@ -11,7 +11,7 @@ func TestResumptionFailures(t *testing.T) {
 	one, two, three := new(tls.ClientSessionState), new(tls.ClientSessionState), new(tls.ClientSessionState)
 	synctest.Test(t, func(t *testing.T) {
 		var r resumptionFailures
-		for range 8 { // concurrent dials
+		for range 8 { // eight concurrent dials
 			r.count(one)
 		}
 		if r.backingOff() {

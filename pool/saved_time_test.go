@@ -22,7 +22,7 @@ func play(requests []played) *timeModel {
 	for len(all) > 0 {
 		first := 0
 		for i, c := range all {
-			// Requests that end free their slots before others begin.
+			// Requests that end free their slots before other requests begin.
 			if c.at < all[first].at || c.at == all[first].at && !c.begin && all[first].begin {
 				first = i
 			}
@@ -47,7 +47,7 @@ type played struct {
 func TestSavedByModel(t *testing.T) {
 	const ms = time.Millisecond
 	var one, three, many []played
-	for i := range time.Duration(3) { // one at a time: 270, 90, 90
+	for i := range time.Duration(3) { // one at a time, which take 270, 90 and 90 ms
 		from := i * 90 * ms
 		if i > 0 {
 			from += 180 * ms
@@ -57,9 +57,10 @@ func TestSavedByModel(t *testing.T) {
 			sent += 180 * ms
 		}
 		one = append(one, played{from, sent, sent + 90*ms, 180 * ms, i > 0})
-		three = append(three, played{0, 180 * ms, 270 * ms, 180 * ms, i > 0}) // concurrent
+		three = append(three, played{0, 180 * ms, 270 * ms, 180 * ms, i > 0}) // three concurrent requests
 	}
-	for lane := range time.Duration(4) { // 4 at a time, 250 rounds, more than there are samples of
+	// four at a time for 250 rounds, which is more than the number of samples
+	for lane := range time.Duration(4) {
 		for i := range time.Duration(250) {
 			from := i * 90 * ms
 			if i > 0 {
@@ -94,10 +95,10 @@ func TestSavedByModel(t *testing.T) {
 	}
 }
 
-// No time is reported if the model does not hold.
+// No time is reported if the model is not valid.
 func TestSavedUnknown(t *testing.T) {
 	const ms = time.Millisecond
-	var uneven []played // ten concurrently, then ten one after another
+	var uneven []played // ten concurrent requests, then ten one after another
 	for i := range time.Duration(10) {
 		uneven = append(uneven, played{0, 180 * ms, 270 * ms, 180 * ms, i > 0}, played{(270 + i*90) * ms, (270 + i*90) * ms, (360 + i*90) * ms, 180 * ms, true})
 	}

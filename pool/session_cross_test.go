@@ -11,7 +11,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// otherRoots returns a pool with the server's CA and another one.
+// otherRoots returns a pool with the server's CA and another CA.
 func otherRoots(t *testing.T, s *rdaptest.Server) *x509.CertPool {
 	t.Helper()
 	other, err := rdaptest.NewCA()
@@ -23,8 +23,8 @@ func otherRoots(t *testing.T, s *rdaptest.Server) *x509.CertPool {
 	return roots
 }
 
-// With each of two configurations the first handshake is full, and neither uses the
-// other's session.
+// With each of two configurations the first handshake is full. Neither configuration uses a
+// session of the other.
 func TestSessionsDoNotCross(t *testing.T) {
 	alice, bob := clientCert(t, "alice"), clientCert(t, "bob")
 	as := func(c *tls.Certificate) func(string) (*tls.Certificate, string) {
@@ -205,7 +205,7 @@ func TestSessionsDoNotCrossPorts(t *testing.T) {
 	})
 }
 
-// rekeyed returns a store's sessions under other keys.
+// A rekeyed is a store that returns sessions under other keys.
 type rekeyed struct {
 	pool.SessionStore
 	rekey func(pool.SessionKey) pool.SessionKey
@@ -226,7 +226,7 @@ func TestSessionsDoNotCrossToQUIC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// All sessions of the first Pool are stored as QUIC sessions.
+	// Store all sessions of the first Pool as QUIC sessions.
 	quic := rekeyed{f, func(k pool.SessionKey) pool.SessionKey { k.QUIC = true; return k }}
 	for _, r := range []struct {
 		what          string

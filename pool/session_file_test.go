@@ -54,7 +54,7 @@ type lastSession struct{ session *tls.ClientSessionState }
 func (l *lastSession) Get(string) (*tls.ClientSessionState, bool)    { return nil, false }
 func (l *lastSession) Put(_ string, session *tls.ClientSessionState) { l.session = session }
 
-// openSessions opens a session file; said holds its log records from Warn up.
+// openSessions opens a session file. said holds its log records of level Warn and above.
 func openSessions(t testing.TB, path string, most int) (f *pool.SessionFile, said *bytes.Buffer) {
 	t.Helper()
 	said = new(bytes.Buffer)
@@ -76,7 +76,7 @@ func host(n int) pool.SessionKey {
 	return pool.SessionKey{Host: fmt.Sprintf("h%d.example", n), Port: "443", Trust: "system"}
 }
 
-// has returns the numbers below n whose sessions f has.
+// has returns the numbers below n for which f has sessions.
 func has(f *pool.SessionFile, n int) (all []int) {
 	for i := range n {
 		if f.Peek(host(i)) != nil {
@@ -100,8 +100,7 @@ func sameSession(t *testing.T, a, b *tls.ClientSessionState) {
 	}
 }
 
-// The data that quic-go adds to a session, and the permission of early data, are
-// stored.
+// The file stores the data that quic-go adds to a session, and the permission of early data.
 func TestSessionFileRoundTrip(t *testing.T) {
 	versions(t, func(t *testing.T, version uint16) {
 		path := filepath.Join(t.TempDir(), "sessions")
@@ -165,7 +164,7 @@ func TestSessionFileIsPrivate(t *testing.T) {
 		t.Errorf("in the directory: %v, %v", left, err)
 	}
 
-	// Other users could have read or written it.
+	// Other users could have read or written a file with these modes.
 	for _, mode := range []os.FileMode{0o644, 0o660, 0o602} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
@@ -298,7 +297,7 @@ func TestSavedSessionsExpire(t *testing.T) {
 		t.Run(fmt.Sprintf("%s after %v", tls.VersionName(test.version), test.age), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "sessions")
 			session := newSession(t, test.version)
-			const ahead = 24 * time.Hour // so that there is something to go back to
+			const ahead = 24 * time.Hour // time passes before the clock is set back
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(ahead)
 				f, _ := openSessions(t, path, 0)
@@ -325,7 +324,7 @@ func TestSavedSessionsExpire(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// One of two sessions, or the only one, was removed from the file.
+				// One of two sessions, or the only session, was removed from the file.
 				if left := after.Size() > 200; left != test.want || after.Size() >= before.Size() {
 					t.Errorf("file of %d bytes, then %d; want the session in it: %v", before.Size(), after.Size(), test.want)
 				}

@@ -55,8 +55,8 @@ func table(all ...*savedSession) *sessionTable {
 	return t
 }
 
-// similar returns a session that differs from e in its ticket and in the first
-// and last bytes of its state, as a second ticket of the same connection does.
+// similar returns a session that resembles e, as a second ticket of the same connection does.
+// It differs in its ticket and in the first and last bytes of its state.
 func similar(e *savedSession, n byte) *savedSession {
 	out, state := *e, e.encoded()
 	state[20] += n
@@ -76,7 +76,7 @@ func FuzzSessionFile(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		parseSessions(body)
-		// With a valid magic line and checksum, which a fuzzer does not guess.
+		// Add a valid magic line and checksum, which a fuzzer does not guess.
 		all, err := parseSessions(sealed(body))
 		if err != nil {
 			return
@@ -88,7 +88,7 @@ func FuzzSessionFile(f *testing.F) {
 		}
 		for e := range full.each() {
 			if len(e.encoded()) == 0 {
-				continue // not written
+				continue // the session was not written
 			}
 			if len(again) == 0 || again[0].key != e.key || again[0].stored != e.stored || again[0].version != e.version ||
 				!bytes.Equal(again[0].ticket, e.ticket) || !bytes.Equal(again[0].encoded(), e.encoded()) {
@@ -163,8 +163,8 @@ func TestSessionFileSizeLimit(t *testing.T) {
 	}
 }
 
-// A QUIC connection modifies the session that it resumes. A session that is being
-// saved must not change.
+// A QUIC connection modifies the session that it resumes. A session that is being saved must
+// not change.
 func TestQUICSessionsAreCopies(t *testing.T) {
 	e := shake(t, tls.VersionTLS13)
 	session, err := e.session()

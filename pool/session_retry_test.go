@@ -14,8 +14,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A refuser is a server that can fail handshakes which resume a session, over TLS
-// 1.2 as well.
+// refuser returns a server that can fail handshakes which resume a session, including those of
+// TLS 1.2.
 func refuser(t *testing.T, protocols rdaptest.Protocols, version uint16) (*rdaptest.Server, *atomic.Bool) {
 	refuse := new(atomic.Bool)
 	return rdaptest.Start(t, rdaptest.Config{Protocols: protocols, MaxTLS: version, TLS: func(c *tls.Config) {
@@ -38,14 +38,14 @@ func TestFailingSessionIsRetried(t *testing.T) {
 			var events []pool.Event
 			p := newPool(t, s, pool.Config{OnEvent: func(e pool.Event) {
 				if e.Reason == pool.RetrySession || e.Kind == pool.DialFailed {
-					events = append(events, e) // one request at a time
+					events = append(events, e) // there is one request at a time
 				}
 			}})
 			getAll(t, p, s, 5, 1)
 			if c := s.Counts(); c.FullHandshakes != 1 || c.Resumed != 4 {
 				t.Fatalf("server saw %d full handshakes and %d resumed, want 1 and 4", c.FullHandshakes, c.Resumed)
 			}
-			// Once: the session is dropped, and the next one works.
+			// After one failure the session is dropped, and the next session works.
 			refuse.Store(true)
 			getAll(t, p, s, 1, 1)
 			refuse.Store(false)
@@ -64,7 +64,7 @@ func TestFailingSessionIsRetried(t *testing.T) {
 			if st.Dials != c.Connections {
 				t.Errorf("%d dials, the server saw %d connections", st.Dials, c.Connections)
 			}
-			p.Close() // which waits for the events
+			p.Close() // waits for the events
 			if len(events) != 2 || events[0].Kind != pool.DialFailed || events[0].Err == nil || events[1].Kind != pool.RequestRetried {
 				t.Errorf("events: %+v", events)
 			}
@@ -92,8 +92,8 @@ func TestServerThatFailsAllSessions(t *testing.T) {
 	})
 }
 
-// Dials that share the failing session are each repeated, and count as one failure
-// of the server.
+// Each dial that shares the failing session is repeated. All of them count as one failure of
+// the server.
 func TestConcurrentDialsWithFailingSession(t *testing.T) {
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols})
@@ -108,8 +108,8 @@ func TestConcurrentDialsWithFailingSession(t *testing.T) {
 	})
 }
 
-// A TLS 1.2 session serves concurrent dials; a TLS 1.3 ticket serves one of them,
-// and the others do a full handshake.
+// A TLS 1.2 session serves concurrent dials. A TLS 1.3 ticket serves one of them, and the other
+// dials do a full handshake.
 func TestConcurrentDialsWithOneSession(t *testing.T) {
 	versions(t, func(t *testing.T, version uint16) {
 		hold := make(chan struct{})
@@ -138,11 +138,12 @@ func TestConcurrentDialsWithOneSession(t *testing.T) {
 	})
 }
 
-// A caller that gives up during a handshake has used a TLS 1.3 ticket, as the server
-// has seen it. A TLS 1.2 session stays.
+// A caller that gives up during a handshake has used up a TLS 1.3 ticket, because the server
+// has seen the ticket. A TLS 1.2 session stays.
 func TestCanceledHandshake(t *testing.T) {
 	versions(t, func(t *testing.T, version uint16) {
-		// The server waits for the caller to give up, as the handshake might be done before.
+		// The server waits for the caller to give up, because the handshake might otherwise be
+		// complete before.
 		var waits atomic.Bool
 		gaveUp, begun := make(chan struct{}), make(chan struct{})
 		s := rdaptest.Start(t, rdaptest.Config{MaxTLS: version, TLS: func(c *tls.Config) {
@@ -179,7 +180,7 @@ func TestCanceledHandshake(t *testing.T) {
 	})
 }
 
-// A ticket that was never sent is kept.
+// A ticket that was never sent stays in the store.
 func TestConnectionThatFailsBeforeTheHandshake(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	var fails atomic.Bool

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Sessions that cannot be written are kept, and written later.
+// Sessions that cannot be written stay in memory, and are written later.
 func TestSessionsThatCannotBeSaved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	path := filepath.Join(dir, "sessions")
@@ -78,7 +78,7 @@ func TestSessionsAreSavedInTime(t *testing.T) {
 		if got := has(g, 3); len(got) != 2 {
 			t.Errorf("saved %v after 16 seconds, want 1 and 2", got)
 		}
-		// The same again for later changes.
+		// The store does the same for later changes.
 		f.Put(host(0), session)
 		time.Sleep(16 * time.Second)
 		synctest.Wait()
@@ -99,8 +99,8 @@ func TestSessionFilesMerge(t *testing.T) {
 	flush(t, a)
 	b, _ := openSessions(t, path, 0)
 
-	// No session of another process is lost, and the newest wins, whichever process
-	// writes last.
+	// No session of another process is lost, and the newest session takes precedence, whichever
+	// process writes last.
 	b.Put(host(3), old)
 	a.Put(host(1), old)
 	b.Put(host(1), newer)
@@ -112,7 +112,7 @@ func TestSessionFilesMerge(t *testing.T) {
 		t.Errorf("saved %v, want 0 to 4", got)
 	}
 	sameSession(t, newer, c.Peek(host(1)))
-	// A save also reads the sessions of others.
+	// A save also reads the sessions of other processes.
 	sameSession(t, newer, a.Peek(host(1)))
 	if got := has(a, 6); len(got) != 5 {
 		t.Errorf("one process has %v, want 0 to 4", got)
@@ -127,7 +127,7 @@ func TestSessionFilesMerge(t *testing.T) {
 	if c.Peek(host(2)) != nil {
 		t.Error("a refused session is back")
 	}
-	// A newer session is not removed.
+	// A removal does not affect a newer session.
 	a.Put(host(0), newer)
 	flush(t, a)
 	b.Put(host(0), nil)
@@ -161,8 +161,8 @@ func TestConcurrentSessionFile(t *testing.T) {
 	}
 }
 
-// childEnv makes the test binary a child of TestSessionFileOfManyProcesses, with its
-// number and the path.
+// childEnv is set in a child process of TestSessionFileOfManyProcesses, to its number and the
+// path of the file.
 const childEnv = "RDAPQ_POOL_TEST_SESSIONS"
 
 const childSessions = 20
@@ -198,8 +198,8 @@ func TestSessionFileOfManyProcesses(t *testing.T) {
 	}
 }
 
-// sessionChild stores sessions, one per save, and drops the one that all processes
-// began with.
+// sessionChild stores sessions, one per save, and drops the session with which all processes
+// began.
 func sessionChild(t *testing.T, args string) {
 	number, path, _ := strings.Cut(args, " ")
 	n, err := strconv.Atoi(number)
@@ -211,8 +211,7 @@ func sessionChild(t *testing.T, args string) {
 	for i := range childSessions {
 		f.Put(host(n*childSessions+i), session)
 		for f.Flush() != nil {
-			// Another process held the lock for too long. The session remains to be
-			// saved.
+			// Another process held the lock for too long. The session has not been saved.
 		}
 	}
 	f.Put(host(4*childSessions), nil)

@@ -51,8 +51,7 @@ func run(t *testing.T, s *rdaptest.Server, file string, c pool.Config) error {
 	return err
 }
 
-// handshakes returns a function that counts the server's handshakes since its last
-// call.
+// handshakes returns a function that counts the server's handshakes since its previous call.
 func handshakes(t *testing.T, s *rdaptest.Server) func(what string, full, resumed int64) {
 	var last rdaptest.Counts
 	return func(what string, full, resumed int64) {
@@ -129,7 +128,7 @@ func TestFreshConnsAndNoReuse(t *testing.T) {
 	})
 }
 
-// NoReuse does not use the given store.
+// NoReuse does not use the store in the Config.
 func TestNoReuseUsesNoSession(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	saw := handshakes(t, s)
@@ -176,7 +175,8 @@ func ExampleSessionFile() {
 		fmt.Println(h.Full, "full,", h.Resumed, "resumed")
 
 		p.Close()
-		if err := sessions.Close(); err != nil { // after the Pool, which stores sessions until it is closed
+		// close it after the Pool, which stores sessions until it is closed
+		if err := sessions.Close(); err != nil {
 			log.Fatal(err)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A server that accepts 5 concurrent requests per connection gets more connections
-// for 50, up to the limit.
+// A server that accepts 5 concurrent requests per connection gets more connections for 50
+// requests, up to the limit.
 func TestSmallStreamLimitOpensConnections(t *testing.T) {
 	const limit, atOnce, rest = 5, 50, 400
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only, MaxStreams: limit})
@@ -20,7 +20,7 @@ func TestSmallStreamLimitOpensConnections(t *testing.T) {
 	}
 	defer origins.Close()
 
-	s.On("*", rdaptest.Latency(2*time.Millisecond)) // so that a queue forms
+	s.On("*", rdaptest.Latency(2*time.Millisecond)) // lets a queue form
 	p := newPool(t, s, pool.Config{Origins: origins})
 	getAll(t, p, s, atOnce, atOnce)
 	before := p.Stats().Retries[pool.RetryRefused]
@@ -48,7 +48,7 @@ func TestSmallStreamLimitOpensConnections(t *testing.T) {
 	}
 }
 
-// However small the limit, MaxHTTP2Conns is not exceeded.
+// The Pool does not exceed MaxHTTP2Conns, however small the stream limit.
 func TestSmallStreamLimitRespectsMaxConns(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only, MaxStreams: 2})
 	p := newPool(t, s, pool.Config{MaxHTTP2Conns: 1})
@@ -58,7 +58,7 @@ func TestSmallStreamLimitRespectsMaxConns(t *testing.T) {
 	}
 }
 
-// lost returns the number of connections that the server closed. net/http's server
-// sometimes does that if the stream limit is low: it may read a new stream before it has
-// recorded the end of the earlier stream that made room for it.
+// lost returns the number of connections that the server closed. net/http's server sometimes
+// closes connections if the stream limit is low. It may read a new stream before it has
+// recorded the end of the stream that made room for the new one.
 func lost(st pool.Stats) int64 { return st.Closed[pool.ClosedServer] + st.Closed[pool.ClosedError] }

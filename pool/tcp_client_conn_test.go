@@ -43,14 +43,15 @@ func overflow(c *rdaptest.RawConn, _ int64) bool {
 	return false
 }
 
-// overflowLate first sends the header of a response and a part of its body.
+// overflowLate is like overflow, but first sends the header of a response and a part of its
+// body.
 func overflowLate(c *rdaptest.RawConn, n int64) bool {
 	_ = c.WriteHeaders(http2.HeadersFrameParam{StreamID: c.Stream, BlockFragment: []byte{0x88}, EndHeaders: true})
 	_ = c.WriteData(c.Stream, false, []byte("{"))
 	return overflow(c, n)
 }
 
-// A server whose windows overflow costs three connections. Then it is used over
+// A server whose windows overflow costs three connections. Afterwards the server is used over
 // HTTP/1.1.
 func TestOverflowingWindows(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
@@ -83,8 +84,8 @@ func TestOverflowingWindowsOverHTTP2Alone(t *testing.T) {
 	}
 }
 
-// A connection counts as abandoned once it has ended, even if none of its requests
-// has failed so far. Here none is sent until four connections are open.
+// A connection counts as abandoned once it has ended, even if no request on it has failed so
+// far. Here no request is sent until four connections are open.
 func TestOverflowingWindowsBeforeRequestsFail(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	due := make(chan struct{}) // receives one value for each connection
@@ -128,8 +129,8 @@ func TestOverflowingWindowsBeforeRequestsFail(t *testing.T) {
 	}
 }
 
-// After an abandoned connection, a deep queue opens no more HTTP/2 connections than
-// may be abandoned.
+// After an abandoned connection, a deep queue opens no more HTTP/2 connections than may still
+// be abandoned.
 func TestAbandonedConnectionLimitsOthers(t *testing.T) {
 	const streams, requests = 4, 40
 	s := rdaptest.Start(t, rdaptest.Config{MaxStreams: streams})
@@ -153,7 +154,7 @@ func TestAbandonedConnectionLimitsOthers(t *testing.T) {
 		})
 	}
 	started.Wait()
-	err := s.AwaitRequests(t.Context(), 2+2*streams) // two connections are full
+	err := s.AwaitRequests(t.Context(), 2+2*streams) // the two connections are full by now
 	close(hold)
 	returns(t, "a lookup", all.Wait)
 	if st := p.Stats(); err != nil || st.Origins[0].Dials != 3 || st.Retries[pool.RetryClosed] > 1 {
@@ -161,7 +162,7 @@ func TestAbandonedConnectionLimitsOthers(t *testing.T) {
 	}
 }
 
-// If no call of a ClientConn returns, its users abandon it, and it blocks no other
+// If no call of a ClientConn returns, its users abandon the ClientConn. It blocks no other
 // request, Stats or Close.
 func TestLockedClientConn(t *testing.T) {
 	for name, request := range map[string]func(*rdaptest.RawConn, int64) bool{
@@ -192,7 +193,7 @@ func TestLockedClientConn(t *testing.T) {
 			returns(t, "Stats", func() { p.Stats() })
 			returns(t, "a lookup whose context has ended", hung.Wait)
 
-			// The connection is detected, and the next request uses another one.
+			// The Pool detects the connection, and the next request uses another connection.
 			returns(t, "a later lookup", func() { getAll(t, p, s, 8, 8) })
 			st := p.Stats()
 			if st.Abandoned != 1 || st.Connections != 2 {
@@ -207,11 +208,11 @@ func TestLockedClientConn(t *testing.T) {
 	}
 }
 
-// Requests without a deadline on such a connection are retried when it is abandoned.
+// Requests without a deadline on a blocked connection are retried when it is abandoned.
 func TestLockedClientConnReleasesOtherRequests(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{})
-	var first atomic.Pointer[http2.Framer] // of the first connection with a request
+	var first atomic.Pointer[http2.Framer] // framer of the first connection with a request
 	s.SetConnRules(rdaptest.ConnRules{Raw: &rdaptest.RawH2{Request: func(c *rdaptest.RawConn, n int64) bool {
 		if !first.CompareAndSwap(nil, c.Framer) && first.Load() != c.Framer {
 			return true
@@ -248,7 +249,7 @@ func TestLockedClientConnReleasesOtherRequests(t *testing.T) {
 	returns(t, "Close", func() { p.Close() })
 }
 
-// Close ends requests on a connection that has not been detected yet.
+// Close ends requests on a blocked connection that has not been detected yet.
 func TestCloseEndsRequestsOnALockedClientConn(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	locked := make(chan struct{})
@@ -269,8 +270,7 @@ func TestCloseEndsRequestsOnALockedClientConn(t *testing.T) {
 	returns(t, "a lookup", hung.Wait)
 }
 
-// A request with a body uses up the windows, so a server may enlarge them by as
-// much.
+// A request with a body uses up flow-control windows, so a server may enlarge them again.
 func TestUploadWindows(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})
 	p := newPool(t, s, pool.Config{})
@@ -291,7 +291,7 @@ func TestUploadWindows(t *testing.T) {
 	}
 }
 
-// A server that requires HTTP/1.1 is used over HTTP/1.1 from then on.
+// A server that requires HTTP/1.1 is used over HTTP/1.1 afterwards.
 func TestHTTP11Required(t *testing.T) {
 	for name, raw := range map[string]*rdaptest.RawH2{
 		"stream": {Request: func(c *rdaptest.RawConn, _ int64) bool {

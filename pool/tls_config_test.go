@@ -14,7 +14,7 @@ func TestTLSVersionLimits(t *testing.T) {
 	for _, test := range []struct {
 		name             string
 		server           uint16
-		min, max, wanted uint16 // wanted 0: no connection
+		min, max, wanted uint16 // TLS versions; wanted 0 means no connection
 	}{
 		{"newest", 0, 0, 0, tls.VersionTLS13},
 		{"MaxVersion", 0, 0, tls.VersionTLS12, tls.VersionTLS12},

@@ -1,5 +1,5 @@
-// Command batch runs rdapq on long files against its own servers, in a separate
-// process, and checks the result of every line.
+// Command batch runs rdapq on long files against its own servers, in a separate process, and
+// checks the result of every line.
 //
 //	go run ./bench/batch six      # six servers, one of each kind, lines mixed
 //	go run ./bench/batch million  # ten million lines, one server parked
@@ -8,28 +8,28 @@
 //	go run ./bench/batch refusals # 0.4% of the requests refused at random
 //	go run ./bench/batch quotas   # 10 requests in 3 s, and 60 per minute
 //
-// six: 60,000 lines for a fast server, 30,000 for one with a latency of 20 ms, 60 for
-// one that allows 10 requests in 3 s and sends Retry-After, 30 for one that sometimes
-// sends 429 without it, 100 for one that never responds, and 100 for one that sends
-// errors in HTML. Every line has one row with the right verdict, the fast server's last
-// row comes before the black hole's last, and the limited server receives no more
-// requests than its limit and those in flight at the first refusal. Each run is paired
-// with one with the first two servers alone.
+// six: 60,000 lines for a fast server, and 30,000 for a server with a latency of 20 ms. 60
+// lines for a server that allows 10 requests in 3 s and sends Retry-After, and 30 for a server
+// that sometimes sends 429 without Retry-After. 100 lines for a server that never responds, and
+// 100 for a server that sends errors in HTML. Every line has one row with the right verdict.
+// The fast server's last row comes before the black hole's last row. The limited server
+// receives no more requests than its limit and those in flight at the first refusal. Each run
+// is paired with a run with the first two servers alone.
 //
-// million: ten million lines for three servers, one of which refuses all requests for
-// the first two minutes; the peak of rdapq's memory is printed and limited. ordered: the
-// same with a tenth of the lines and --ordered.
+// million: ten million lines for three servers, one of which refuses all requests for the first
+// two minutes. The peak of rdapq's memory is printed and has a limit. ordered: the same with a
+// tenth of the lines and --ordered.
 //
-// refusals: 20,000 lines at a server with a latency of 50 ms that refuses 0.4% of the
-// requests at random (429, Retry-After: 1), and at one that refuses none, interleaved:
-// at least 80% of the throughput, also in the next run.
+// refusals: 20,000 lines at a server with a latency of 50 ms that refuses 0.4% of the requests
+// at random (429, Retry-After: 1). Interleaved runs query a server that refuses no requests.
+// The throughput must be at least 80%, also in the next run.
 //
-// quotas: servers that allow 10 requests in any 3 s, and 60 per minute: at most 10
-// refusals when the quota is discovered, 1 in each later window, and 1.2 times the
-// minimum time, also in the next run.
+// quotas: servers that allow 10 requests in any 3 s, and 60 per minute. At most 10 refusals are
+// permitted when the quota is discovered, 1 in each later window, and 1.2 times the minimum
+// time, also in the next run.
 //
-// It prints its measurements, and exits with code 1 if a check fails. -scale divides
-// the numbers of lines.
+// It prints its measurements, and exits with code 1 if a check fails. -scale divides the
+// numbers of lines.
 package main
 
 import (
@@ -45,7 +45,7 @@ type options struct {
 	rdapq string
 	scale int
 	keep  bool
-	max   int // MiB
+	max   int // maximum memory in MiB
 }
 
 func main() {

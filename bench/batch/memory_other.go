@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// peak returns 0: the unit differs between systems.
+// peak returns 0, because the unit differs between systems.
 func peak(*os.ProcessState) int { return 0 }

@@ -12,18 +12,18 @@ import (
 
 // Limits of the scenarios.
 const (
-	leastThroughput = 0.8 // of the throughput without random refusals
-	mostTime        = 1.2 // as a multiple of the minimum time
-	mostDiscovery   = 10  // refusals when a quota is discovered
+	leastThroughput = 0.8 // minimum share of the throughput without random refusals
+	mostTime        = 1.2 // maximum multiple of the minimum time
+	mostDiscovery   = 10  // maximum number of refusals when a quota is discovered
 )
 
-// refusals compares a server that refuses 0.4% of its requests at random with one that
-// refuses none. The next run starts with the limits that the first one learned.
+// refusals compares a server that refuses 0.4% of its requests at random with a server that
+// refuses none. The second run starts with the limits that the first run learned.
 func (b *bench) refusals() error {
 	const rounds = 3
 	loads := []load{{"steady", 20_000, "registered"}, {"random", 20_000, "registered"}}
 	var errs []error
-	took := make([][]float64, 3) // without refusals, with them, and again
+	took := make([][]float64, 3) // times without refusals, with refusals, and with refusals again
 	for range rounds {
 		servers, err := startServers(loads)
 		if err != nil {
@@ -70,7 +70,7 @@ func (b *bench) quotas() error {
 	var errs []error
 	for run := range 2 {
 		if run > 0 {
-			time.Sleep(quotas[1].Per) // the windows of the first run are over
+			time.Sleep(quotas[1].Per) // wait until the windows of the first run are over
 		}
 		out, err := b.runAt(servers, loads, "--max-wait", "5m")
 		if err != nil {
@@ -96,7 +96,8 @@ func (b *bench) quotas() error {
 	return errors.Join(errs...)
 }
 
-// divide returns the number of refusals within the span after the first one, and later.
+// divide returns the number of refusals within per after the first refusal, and the number of
+// later refusals.
 func divide(at []time.Duration, per time.Duration) (discovery, later int) {
 	for _, t := range at {
 		if t < at[0]+per {

@@ -51,14 +51,14 @@ type outcome struct {
 	last   map[string]last
 	took   time.Duration
 	cpu    time.Duration
-	memory int   // peak in KiB; 0 means unknown
-	err    error // errors in the rows
+	memory int   // peak memory in KiB; 0 means unknown
+	err    error // errors that the rows show
 }
 
 // A last describes the last row of a server.
 type last struct {
-	row int           // counted from 1
-	at  time.Duration // after the start
+	row int           // number of the row, from 1
+	at  time.Duration // time after the start
 }
 
 // A process is the process with the servers.
@@ -154,7 +154,7 @@ func (b *bench) command(servers listing, loads []load, order []uint8, flags []st
 		return err
 	}
 	out.err = b.check(rows, loads, order, start, out.last)
-	// Some lines fail: that is code 1.
+	// Some lines fail, which makes the exit code 1.
 	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() != 1 {
 		return fmt.Errorf("rdapq: %w", err)
 	}

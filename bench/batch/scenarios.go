@@ -92,7 +92,7 @@ func (b *bench) growth() error {
 	return nil
 }
 
-// run looks up the lines of those loads, mixed.
+// run looks up the lines of the given loads in mixed order.
 func (b *bench) run(loads []load, flags ...string) (*outcome, error) {
 	servers, err := startServers(loads)
 	if err != nil {

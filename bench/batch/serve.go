@@ -15,7 +15,7 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// behaviours are the available servers, by name.
+// behaviours maps names to the available servers.
 var behaviours = map[string]func(*rdaptest.Config) func(*rdaptest.Server){
 	"fast":  func(*rdaptest.Config) func(*rdaptest.Server) { return nil },
 	"other": func(*rdaptest.Config) func(*rdaptest.Server) { return nil },
@@ -58,9 +58,9 @@ func on(b ...rdaptest.Behaviour) func(*rdaptest.Config) func(*rdaptest.Server) {
 	}
 }
 
-// A limiter allows n requests in any span of per, or if fixed is set, in windows that
-// begin with the first request after the previous one. If until is set, it refuses all
-// requests for that long after the first one, and allows all afterwards. It refuses the
+// A limiter allows n requests in any span of per. If fixed is set, it allows them in windows
+// that begin with the first request after the previous window. If until is set, it refuses all
+// requests for that time after the first request, and allows all later requests. It refuses the
 // share chance of the requests at random.
 type limiter struct {
 	n       int
@@ -76,15 +76,15 @@ type limiter struct {
 	report  limiterReport
 }
 
-// A limiterReport holds the counts of a limiter. Times are since its first request.
+// A limiterReport holds the counts of a limiter. Times count from the limiter's first request.
 type limiterReport struct {
 	Allowed int             `json:"allowed"`
 	Refused int             `json:"refused"`
-	Last    time.Duration   `json:"last"`            // when it allowed the last request
+	Last    time.Duration   `json:"last"`            // time of the last allowed request
 	At      []time.Duration `json:"at_ns,omitempty"` // times of the first refusals
 }
 
-// maxRefusals limits limiterReport.At.
+// maxRefusals limits the length of limiterReport.At.
 const maxRefusals = 1000
 
 func (l *limiter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -99,7 +99,8 @@ func (l *limiter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"objectClassName":"domain","ldhName":%q}`, path.Base(r.URL.Path))
 }
 
-// admit counts a request, and returns how long to wait if it is refused.
+// admit counts a request. If it refuses the request, it returns how long to wait, and otherwise
+// 0.
 func (l *limiter) admit(now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

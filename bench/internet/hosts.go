@@ -29,20 +29,19 @@ const (
 	penalty    quirk = "20 per 2 s, 15 s penalty"
 	wafAlways  quirk = "403 in HTML always"
 	dead       quirk = "never responds"
-	largeShare       = 0.02 // share of all lines from which a host has no quirk, so that bounds stay meaningful
+	largeShare       = 0.02 // share of all lines above which a host has no quirk, so that limits are meaningful
 )
 
-// A profile is the behaviour of a host.
+// A profile describes the behaviour of a host.
 type profile struct {
 	Host    string
 	HTTP1   bool
-	CloseAt int // requests after which a connection is closed; 0 means never
+	CloseAt int // number of requests after which a connection is closed; 0 means never
 	Latency time.Duration
 	Quirk   quirk
 }
 
-// quota returns the number of requests that a host allows in a period, 0 for
-// no limit.
+// quota returns the number of requests that a host allows in a period, or 0 without a limit.
 func (p *profile) quota() (n int, period time.Duration) {
 	switch p.Quirk {
 	case quotaTold, penalty:
@@ -76,16 +75,16 @@ func (p *profile) least(n int) time.Duration {
 	return max(bound, p.Latency)
 }
 
-// profileOf derives the behaviour of a host from its name: one in 8 uses HTTP/1.1, and
-// half of these close a connection after 100 requests. Each has a latency of 15 to 195
-// ms. One in 8 allows 20 requests in 2 s and sends Retry-After, and one in 16 allows 60
-// in 6 s without it. Of the others, some sometimes fail or refuse, limit in another way,
-// or never respond. A host with a large share of all lines is only slow.
+// profileOf derives the behaviour of a host from its name. Each host has a latency of 15 to 195
+// ms. One in 8 uses HTTP/1.1, and half of these close a connection after 100 requests. One in 8
+// allows 20 requests in 2 s and sends Retry-After, and one in 16 allows 60 in 6 s without
+// Retry-After. Some of the other hosts sometimes fail or refuse, limit in another way, or never
+// respond. A host with a large share of all lines is only slow.
 func profileOf(host string, share float64) profile {
 	f := fnv.New64a()
 	f.Write([]byte(host))
 	h := f.Sum64()
-	h ^= h >> 29 // the low bits of FNV alone are poorly mixed
+	h ^= h >> 29 // FNV alone mixes the low bits poorly
 	p := profile{Host: host, Latency: 15*time.Millisecond + time.Duration(h>>8%181)*time.Millisecond, Quirk: plain}
 	if share >= largeShare {
 		return p
@@ -121,9 +120,9 @@ func profileOf(host string, share float64) profile {
 
 // A world holds all hosts and their TLDs.
 type world struct {
-	TLDs     []string            // in the order of IANA's file
-	HostOf   map[string]string   // by TLD
-	Profiles map[string]*profile // by host
+	TLDs     []string            // TLDs in the order of IANA's file
+	HostOf   map[string]string   // host by TLD
+	Profiles map[string]*profile // profile by host
 }
 
 // readWorld reads the snapshot of IANA's files.
@@ -170,8 +169,8 @@ func readWorld(path string) (*world, error) {
 
 const dnsAddress = "11.255.255.53"
 
-// addressOf returns the address of a host: a public one, since rdapq accepts no private
-// ones from bootstrap files.
+// addressOf returns the address of a host. It is public, because rdapq accepts no private
+// addresses from bootstrap files.
 func addressOf(host string) netip.Addr {
 	f := fnv.New32a()
 	f.Write([]byte(host))
@@ -179,7 +178,7 @@ func addressOf(host string) netip.Addr {
 	return netip.AddrFrom4([4]byte{11, byte(h>>16) % 255, byte(h >> 8), byte(h)})
 }
 
-// bound returns the slowest host and its time.
+// bound returns the slowest host and its minimum time.
 func (w *world) bound(lines map[string]int) (host string, least time.Duration) {
 	least = -1
 	for h, n := range lines {
@@ -190,5 +189,5 @@ func (w *world) bound(lines map[string]int) (host string, least time.Duration) {
 	return host, least
 }
 
-// ratio returns a/b.
+// ratio returns a/b, rounded.
 func ratio(a, b time.Duration) float64 { return math.Round(float64(a)/float64(b)*100) / 100 }

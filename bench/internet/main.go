@@ -1,19 +1,19 @@
 //go:build linux
 
-// Command internet runs rdapq on a file of names against stand-ins for all RDAP servers
-// that IANA's file of domains names, in its own network namespace: a name server,
-// certificates by server name, and servers that are slow, speak HTTP/1.1, limit requests,
-// sometimes fail, or never respond.
+// Command internet runs rdapq on a file of names against stand-ins for all RDAP servers in
+// IANA's file of domains. They run in a network namespace, with a name server and certificates
+// by server name. The servers are slow, speak HTTP/1.1, limit requests, sometimes fail, or
+// never respond.
 //
 //	go run ./bench/internet              # 100,000 names, twice
 //	go run ./bench/internet -names 20000
 //
-// A hash of the host name determines the behaviour of a server: see [profileOf]. The
-// command prints the duration of each run, up to the last row of a server that responds,
-// and the minimum time of the slowest server. It also prints the prediction of --dry-run,
-// the use of quotas, refusals, failures by host, and the peak memory of rdapq. It exits
-// with code 1 if a bound is exceeded. The second run starts with the limits that the
-// first one learned. It needs root, and ip of iproute2.
+// A hash of the host name determines the behaviour of a server: see [profileOf]. The command
+// prints the duration of each run, up to the last row of a server that responds, and the
+// minimum time of the slowest server. It also prints the prediction of --dry-run, the use of
+// quotas, refusals, failures by host, and the peak memory of rdapq. It exits with code 1 if a
+// bound is exceeded. The second run starts with the limits that the first run learned. The
+// command needs root, and ip of iproute2.
 package main
 
 import (
@@ -84,8 +84,8 @@ func enter() error {
 	return cmd.Run()
 }
 
-// network sets up the namespace: all addresses of 11.0.0.0/8 are local, and the server
-// at dnsAddress resolves names. There is no route outside.
+// network sets up the namespace: all addresses of 11.0.0.0/8 are local, and the server at
+// dnsAddress resolves names. The namespace has no route outside.
 func network(dir string) error {
 	for _, args := range []string{
 		"link set lo up",

@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// weights are the shares of the largest TLDs of a list typical of registrars. The rest is
-// spread over all TLDs, with few names each.
+// weights has the shares of the largest TLDs in a list typical of registrars. All other names
+// are spread over all TLDs, with few names each.
 var weights = map[string]float64{
 	"com": 0.45, "net": 0.05, "org": 0.045, "info": 0.02, "xyz": 0.025, "online": 0.015, "shop": 0.02, "top": 0.02,
 	"store": 0.012, "site": 0.012, "app": 0.01, "dev": 0.01, "biz": 0.008, "club": 0.006, "cloud": 0.008, "tech": 0.006,
@@ -21,11 +21,11 @@ var weights = map[string]float64{
 const (
 	idnShare     = 0.03
 	garbageShare = 0.01
-	noneShare    = 0.05 // of names below TLDs without an RDAP service
-	freeShare    = 0.25 // of names that are not registered
+	noneShare    = 0.05 // share of names below TLDs without an RDAP service
+	freeShare    = 0.25 // share of names that are not registered
 )
 
-// noService are TLDs without a known RDAP server.
+// noService lists TLDs without a known RDAP server.
 var noService = []string{"aq", "ax", "bb", "bd", "bt"}
 
 var garbage = []string{"", "not a name", "..", "-", "@", "a..b", "999.999.999.999", "\"quoted", "_", "a b c.example d"}
@@ -33,11 +33,11 @@ var garbage = []string{"", "not a name", "..", "-", "@", "a..b", "999.999.999.99
 // A line is a line of the input with its expected result.
 type line struct {
 	text    string
-	host    string // empty means none
-	verdict string // registered, not_found, no_service; empty means any without a request
+	host    string // host that serves the name; empty means none
+	verdict string // expected verdict: registered, not_found, no_service; empty means any without a request
 }
 
-// isFree reports whether a name is not registered. The servers use it too.
+// isFree reports whether a name is not registered. The servers use isFree too.
 func isFree(name string) bool {
 	h := uint32(2166136261)
 	for i := range len(name) {

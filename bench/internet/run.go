@@ -24,7 +24,7 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// run makes the runs, in the namespace.
+// run makes the runs in the namespace.
 func run(o options) error {
 	dir := o.keep
 	if dir == "" {
@@ -130,9 +130,9 @@ type result struct {
 	start     time.Time
 	last      time.Time // time of the last row of a host that responds
 	wall, cpu time.Duration
-	rss       int64 // bytes
+	rss       int64 // peak memory in bytes
 	code      int
-	out       string // file
+	out       string // name of the output file
 	predicted time.Duration
 	left      []estimate
 }
@@ -152,7 +152,7 @@ func (o *options) lookups(dir, input string, n int) (*result, error) {
 	env := []string{"HOME=" + home, "XDG_CACHE_HOME=" + home, "XDG_STATE_HOME=" + home, "PATH=" + os.Getenv("PATH")}
 	dry := exec.Command(o.rdapq, append(slices.Clone(args), "--dry-run")...)
 	dry.Env = env
-	text, _ := dry.Output() // it ends with code 1 if some line has no service
+	text, _ := dry.Output() // the command ends with code 1 if some line has no service
 	var plan struct{ Seconds float64 }
 	if err := json.Unmarshal(text, &plan); err != nil {
 		return nil, fmt.Errorf("--dry-run printed no plan: %w", err)
@@ -193,14 +193,14 @@ func (r *result) read(stderr io.Reader) []byte {
 			}
 		}
 	}
-	_, _ = io.Copy(&all, stderr) // after a line that is too long
+	_, _ = io.Copy(&all, stderr) // the rest of the output after an overlong line
 	return all.Bytes()
 }
 
-// timeLeft parses a line of progress: "about 1 m 6 s left".
+// timeLeft matches the time in a progress line such as "about 1 m 6 s left".
 var timeLeft = regexp.MustCompile(`about ((?:\d+ [hms] ?)+)left`)
 
-// An estimate is the time left that a run printed at a time.
+// An estimate is a prediction of the time left, with the time at which a run printed it.
 type estimate struct {
 	at   time.Time
 	left time.Duration
@@ -212,8 +212,8 @@ const estimateFactor = 1.5
 // settled is the time after which estimates must be accurate.
 const settled = 20 * time.Second
 
-// worst returns the estimate with the largest error, among the estimates made after
-// settled and at least settled before the end.
+// worst returns the estimate with the largest error, among the estimates made after the time
+// settled and at least that long before the end.
 func (r *result) worst() (worst estimate, times float64) {
 	times = 1
 	for _, e := range r.left {
@@ -260,7 +260,7 @@ func check(w *world, lines []line, perHost map[string]int, r *result, counts map
 		if err != nil || json.Unmarshal(text, &row) != nil || row.Line < 1 {
 			return append(faults, "a row that cannot be read: "+string(text))
 		}
-		// Line 1 of the file is its header; rows count lines of the file or records.
+		// Line 1 of the file is its header, and rows count lines of the file.
 		at := row.Line - 2
 		if at < 0 || at >= len(lines) || seen[at] {
 			return append(faults, fmt.Sprintf("line %d does not exist, or has two rows", row.Line))

@@ -29,36 +29,36 @@ import (
 
 // A count holds the counts of one host.
 type count struct {
-	Requests int           // total
-	Answered int           // with a record, or an RDAP 404
-	Refused  int           // over the limit
-	Faults   int           // random 503 or 403 responses
-	Conns    int           //
-	First    time.Duration // since the start of counting
+	Requests int           // total number of requests
+	Answered int           // requests that got a record, or an RDAP 404
+	Refused  int           // requests over the limit
+	Faults   int           // requests that got random 503 or 403 responses
+	Conns    int           // connections
+	First    time.Duration // time of the first request, since the start of counting
 	Last     time.Duration
 }
 
-// A site is a host while it is served.
+// A site is a host with its state while it is served.
 type site struct {
 	*profile
 	mu      sync.Mutex
 	count   count
-	start   time.Time // of the current window
+	start   time.Time // start of the current window
 	used    int
-	blocked time.Time // refuse all requests until this time
+	blocked time.Time // the host refuses all requests until this time
 }
 
 // A stand is the server of all hosts.
 type stand struct {
 	sites map[string]*site
 	began time.Time
-	certs sync.Map // *tls.Certificate by host
+	certs sync.Map // holds *tls.Certificate by host
 	ca    *rdaptest.CA
 }
 
-// serve runs the name server and the RDAP servers of a world. It prints "ready" and then,
-// for each line that it reads, the counts of all hosts since the last one. Clients must
-// trust ca.pem in dir.
+// serve runs the name server and the RDAP servers of a world. It prints "ready" and then, for
+// each line that it reads, the counts of all hosts since the last line. Clients must trust
+// ca.pem in dir.
 func serve(dir string) error {
 	w, err := readWorld(filepath.Join(dir, "snapshot.json"))
 	if err != nil {
@@ -149,7 +149,7 @@ func (st *stand) counts() map[string]count {
 	return out
 }
 
-// A fate is the decision on a request.
+// A fate is the decision about a request.
 type fate int
 
 const (
@@ -159,8 +159,8 @@ const (
 	silent
 )
 
-// admit returns the decision about a request, and if refused, when the host accepts
-// requests again.
+// admit returns the decision about a request. For a refused request it also returns when the
+// host accepts requests again.
 func (s *site) admit(began, now time.Time) (f fate, retry time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -258,7 +258,7 @@ func (st *stand) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, record, name, name)
 }
 
-// record returns the record of a name, as large as a registry's.
+// record is the format of a name's record, as large as a registry's.
 var record = `{"objectClassName":"domain","handle":"D-%s","ldhName":"%s","status":["client transfer prohibited"],
 "events":[{"eventAction":"registration","eventDate":"2019-01-02T03:04:05Z"},{"eventAction":"expiration","eventDate":"2029-01-02T03:04:05Z"}],
 "entities":[{"objectClassName":"entity","handle":"9999","roles":["registrar"],"publicIds":[{"type":"IANA Registrar ID","identifier":"9999"}],
@@ -267,7 +267,7 @@ var record = `{"objectClassName":"domain","handle":"D-%s","ldhName":"%s","status
 "secureDNS":{"delegationSigned":false},"rdapConformance":["rdap_level_0"],
 "notices":[{"title":"Terms of Use","description":["` + strings.Repeat("A sentence as long as those of registries are. ", 20) + `"]}]}`
 
-// dns resolves the names of all hosts.
+// dns starts a name server for the names of all hosts.
 func (st *stand) dns() error {
 	pc, err := net.ListenPacket("udp", dnsAddress+":53")
 	if err != nil {

@@ -18,11 +18,11 @@ import (
 type snapshot struct {
 	rows    map[string]bool // names with a row
 	waiting int
-	asked   int // requests until then
+	asked   int // number of requests until then
 }
 
-// check compares the files, and the requests since the previous snapshot. killed is the
-// time of the kill, zero if the command exited by itself.
+// check compares the files, and the requests since the previous snapshot. killed is the time of
+// the kill, or zero if the command exited by itself.
 func (t *trial) check(before *snapshot, killed time.Time) (*snapshot, error) {
 	now := &snapshot{rows: make(map[string]bool)}
 	for i, name := range t.files() {
@@ -79,7 +79,7 @@ type row struct {
 	name string
 }
 
-// read reads the complete rows of a file. An incomplete row at its end is ignored.
+// read reads the complete rows of a file. It ignores an incomplete row at the end.
 func (t *trial) read(name string, header bool) ([]row, error) {
 	data, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -125,8 +125,8 @@ func (t *trial) parse(text []byte) (row, bool) {
 	return row{r.Line, r.Query}, err == nil && r.Verdict == "registered"
 }
 
-// checkWhole checks that each line has one row, that there are no other files than the
-// output and its sidecar, and the order if --ordered was given.
+// checkWhole checks that each line has one row, and that the only files are the output and its
+// sidecar. With --ordered it also checks the order of rows.
 func (t *trial) checkWhole() error {
 	rows, err := t.read(t.output, true)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Command kill checks that a killed batch loses no rows and repeats none. For each kind
-// of output it runs rdapq on a list of names against its own servers, kills it
-// repeatedly with SIGKILL, resumes it with the same command, and compares the requests
-// of the servers with the files at the time of the kill:
+// Command kill checks that a killed batch loses no rows and repeats none. For each kind of
+// output, it runs rdapq on a list of names against its own servers. It repeatedly kills rdapq
+// with SIGKILL and resumes the run with the same command. It compares the requests of the
+// servers with the files at the time of the kill:
 //
 //   - no line with a row is queried again,
 //   - every response older than the flush interval has a row,

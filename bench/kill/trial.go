@@ -30,16 +30,16 @@ type trial struct {
 	ordered bool
 	output  string
 	args    []string
-	lineOf  map[string]int // of each name
-	names   []string       // by line; "" for lines without a query
+	lineOf  map[string]int // line of each name
+	names   []string       // names by line; "" for lines without a query
 
 	server  *exec.Cmd
-	ended   io.Closer // ends the server
+	ended   io.Closer // closing it ends the server
 	control string
 
-	asked      int   // requests of all runs so far
-	killedAt   []int // existing rows at each kill, in percent
-	again      int   // lines queried more than once
+	asked      int   // number of requests of all runs so far
+	killedAt   []int // percentage of existing rows at each kill
+	again      int   // number of lines queried more than once
 	violations []string
 }
 
@@ -143,7 +143,7 @@ func (t *trial) close() {
 func (t *trial) run() error {
 	var before *snapshot
 	for i := range t.o.kills {
-		// Spread over the whole run, not quite evenly.
+		// Spread the kills over the whole run, not quite evenly.
 		target := t.o.lines * (i + 1) / (t.o.kills + 2)
 		target += rand.IntN(t.o.lines/t.o.kills/2 + 1)
 		at, err := t.runUntil(target)
@@ -174,7 +174,8 @@ func (t *trial) command() *exec.Cmd {
 	return cmd
 }
 
-// runUntil runs the command until n rows exist, kills it, and returns the time.
+// runUntil runs the command until the given number of rows exists, kills it, and returns the
+// time of the kill.
 func (t *trial) runUntil(rows int) (time.Time, error) {
 	cmd := t.command()
 	var stderr bytes.Buffer
@@ -220,7 +221,7 @@ func (t *trial) count() int {
 	return n
 }
 
-// A request is a request received by a server.
+// A request is a request that a server received.
 type request struct {
 	at   time.Time
 	name string

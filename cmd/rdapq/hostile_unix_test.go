@@ -249,7 +249,7 @@ var hostileHeads = map[string]string{
 // Hostile text in response headers, as far as HTTP permits it, and in non-RDAP bodies.
 // RDAPQ_HOSTILE=1 tries both sets of flags with each.
 func TestHostileTextInHeaders(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
 	ca := writeCA(t, s)
 	n, room := 0, make(chan struct{}, 12)
@@ -299,7 +299,7 @@ func TestHostileTextInCertificates(t *testing.T) {
 
 // Errors show the reason phrase of a proxy. Bootstrap files may be manipulated.
 func TestHostileTextFromProxies(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	var wait sync.WaitGroup
 	for _, text := range hostileTexts {
 		line := strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace(text)
@@ -347,7 +347,7 @@ func sayingServer(t *testing.T, text string) (addr string) {
 }
 
 func TestHostileTextInBootstrapFiles(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	ca, err := rdaptest.NewCA()
 	if err != nil {
 		t.Fatal(err)
@@ -397,7 +397,7 @@ func TestTrailingBytesNotPrinted(t *testing.T) {
 // Credentials in a pasted URL are sent only to the server of that URL. RDAPQ_HOSTILE=1
 // tries all combinations of path, type and format.
 func TestPastedURLSecrets(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Log: true})
 	ca := writeCA(t, s)
 	room := make(chan struct{}, 4)

@@ -41,7 +41,7 @@ type report struct {
 	Lookups int     `json:"lookups"`
 	Failed  int     `json:"failed"`
 	Error   string  `json:"error,omitempty"` // error of a failed lookup
-	PrimeMS float64 `json:"prime_ms"`        // before the clock starts
+	PrimeMS float64 `json:"prime_ms"`        // time of the priming requests, before the clock starts
 	WallMS  float64 `json:"wall_ms"`
 }
 

@@ -28,7 +28,7 @@ func newTransport(o options, conf *tls.Config) (rt http.RoundTripper, closeAll f
 		}
 		return t, func() { t.Close() }
 	case o.noReuse:
-		// Over HTTP/2, DisableKeepAlives would waste dials.
+		// With HTTP/2, DisableKeepAlives would waste dials.
 		o.http = "1.1"
 	case o.http == "2" && o.conns > 1:
 		return newShards(o, conf)
@@ -67,11 +67,11 @@ func dialer(o options) func(ctx context.Context, network, addr string) (net.Conn
 	return d.DialContext
 }
 
-// shardStreams limits concurrent requests per connection, so that no connection is
-// dialed for lack of streams.
+// shardStreams limits concurrent requests per connection, so that a lack of streams causes no
+// dial.
 const shardStreams = 100
 
-// shards spreads requests over transports with one connection each, least busy
+// A shards spreads requests over transports with one connection each, and uses the least busy
 // first.
 type shards struct {
 	mu   sync.Mutex
@@ -127,7 +127,7 @@ func (s *shards) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// A releasing body releases its slot when closed.
+// A releasing body releases its slot when it is closed.
 type releasing struct {
 	io.ReadCloser
 	release func()

@@ -18,9 +18,9 @@ import (
 
 const (
 	host    = "rdap.example"
-	answers = 1000 // written by setup
+	answers = 1000 // number of responses written by setup
 
-	// runLimit is the timeout of a run; enough stops the repetition of long runs.
+	// runLimit is the timeout of a run. The constant enough stops the repetition of long runs.
 	runLimit = 3 * time.Minute
 	enough   = 30 * time.Second
 )
@@ -35,7 +35,7 @@ type bench struct {
 
 // A sample is one run of a client.
 type sample struct {
-	wall time.Duration // from starting the process to its end
+	wall time.Duration // time from the start of the process to its end
 	link wire.Counts   // counts of the link
 	said *receipt      // counts reported by rdapq
 }
@@ -44,8 +44,8 @@ type sample struct {
 type row struct {
 	mode      mode
 	size      size
-	missing   string   // flag that this build lacks
-	samples   []sample // of rdapq, or of the mode's other client
+	missing   string   // flag that this build of rdapq lacks
+	samples   []sample // samples of rdapq, or of the mode's other client
 	reference []time.Duration
 	problems  []string
 	failed    bool
@@ -64,7 +64,7 @@ func (r row) referenceMedian() (time.Duration, bool) {
 	return slices.Sorted(slices.Values(r.reference))[len(r.reference)/2], true
 }
 
-// row measures rdapq and the reference in a new lab, interleaved.
+// row measures rdapq and the reference in a new lab, with interleaved runs.
 func (b *bench) row(m mode, s size) (r row, err error) {
 	r = row{mode: m, size: s, missing: b.missing(m.rdapq)}
 	if r.missing != "" {

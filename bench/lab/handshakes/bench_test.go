@@ -63,7 +63,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestModes checks that modes are complete, and their round trips.
+// TestModes checks that modes are complete, and checks their round trips.
 func TestModes(t *testing.T) {
 	for _, name := range usualModes {
 		if _, ok := modes[name]; !ok {

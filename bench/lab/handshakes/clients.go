@@ -36,8 +36,8 @@ type receipt struct {
 	Verdicts map[string]int `json:"verdicts"`
 }
 
-// rdapq measures the built command, with a new home directory. It returns differences
-// between its counts and those of the link as problems.
+// rdapq measures the built command, with a new home directory. problems lists differences
+// between the counts of rdapq and the counts of the link.
 func (b *bench) rdapq(m mode, s size) (one sample, problems []string, err error) {
 	home, err := os.MkdirTemp("", "rdapq-bench")
 	if err != nil {
@@ -59,7 +59,7 @@ func (b *bench) rdapq(m mode, s size) (one sample, problems []string, err error)
 }
 
 func (b *bench) rdapqOnce(m mode, s size, home string) (one sample, err error) {
-	// The command would resume an earlier output.
+	// Use a new directory, because the command would resume an earlier output.
 	dir, err := os.MkdirTemp(home, "run")
 	if err != nil {
 		return one, err
@@ -144,7 +144,7 @@ func compare(s size, one sample) (problems []string) {
 	return problems
 }
 
-// reference measures the lab's client, with as many HTTP/2 connections as rdapq.
+// reference measures the lab's client, with as many HTTP/2 connections as rdapq opens.
 func (b *bench) reference(m mode, s size) (time.Duration, error) {
 	if err := b.lab.Forget(); err != nil {
 		return 0, err
@@ -169,7 +169,7 @@ func (b *bench) reference(m mode, s size) (time.Duration, error) {
 	return one.wall - time.Duration(said.PrimeMS*float64(time.Millisecond)), err
 }
 
-// others measures a third-party client; done is false if it is not suited for that many
+// others measures a third-party client; done is false if the client is not suited for that many
 // lookups.
 func (b *bench) others(m mode, s size) (one sample, done bool, err error) {
 	c, ok := m.other(b, s)
@@ -183,7 +183,7 @@ func (b *bench) others(m mode, s size) (one sample, done bool, err error) {
 	return one, true, err
 }
 
-// curl is one process for all lookups.
+// curl returns a command that does all lookups in one process.
 func (b *bench) curl(s size) (command, bool) {
 	argv := []string{
 		"curl", "--no-progress-meter", "--cacert", filepath.Join(b.dir, "ca.pem"), "--compressed", "--http2",
@@ -200,7 +200,7 @@ func (b *bench) curl(s size) (command, bool) {
 	}}, true
 }
 
-// openrdap is one process for each lookup.
+// openrdap returns a command that runs one process for each lookup.
 func (b *bench) openrdap(s size) (command, bool) {
 	c := command{env: append(os.Environ(), "SSL_CERT_FILE="+filepath.Join(b.dir, "ca.pem"))}
 	for i := range s.n {

@@ -19,7 +19,7 @@ import (
 	"github.com/rdapq/rdapq/bench/lab/internal/lab"
 )
 
-// A size is a number of lookups and the limit of concurrent ones.
+// A size is a number of lookups and the limit of concurrent lookups.
 type size struct{ n, atOnce int }
 
 func (s size) String() string { return fmt.Sprintf("%d/%d", s.n, s.atOnce) }

@@ -11,14 +11,14 @@ type mode struct {
 	name  string
 	title string
 
-	rdapq     []string // flags
+	rdapq     []string // flags of rdapq
 	reference []string // flags of the lab's client; empty means not supported
 	other     func(b *bench, s size) (command, bool)
 
 	server server
 	tls12  bool // use the port with TLS 1.2 only
 	plain  bool // use http, without TLS
-	primed bool // after a run that left a session and a cookie
+	primed bool // run after another run that left a session and a cookie
 
 	// trips returns the minimum number of sequential round trips, without limits by
 	// windows.
@@ -29,14 +29,14 @@ type mode struct {
 type server int
 
 const (
-	nginx server = iota // HTTP/1.1 and HTTP/2
-	quic                // HTTP/3
+	nginx server = iota // serves HTTP/1.1 and HTTP/2
+	quic                // serves HTTP/3
 )
 
-// usualModes are the default modes.
+// usualModes lists the default modes.
 var usualModes = []string{"tls12", "tls13", "resumed", "fastopen", "h1", "h2", "h2-again", "h3", "h3-0rtt", "curl", "openrdap"}
 
-// Round trips per round of lookups, and before the first one.
+// each, once and first return functions that compute the round trips of lookups.
 func each(trips int) func(size) int { return func(s size) int { return trips * s.rounds() } }
 
 func once(before int) func(size) int { return func(s size) int { return before + s.rounds() } }

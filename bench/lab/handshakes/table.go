@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// columns of the table. The counts of rdapq are in the order of the columns before.
+// columns lists the columns of the table. The counts of rdapq are in the order of the columns
+// before them.
 var columns = []string{
 	"lookups", "way", "trips", "theory ms", "ms", "reference ms", "SYN", "Fast Open", "QUIC", "full", "resumed", "0-RTT",
 	"reported", "",
@@ -71,7 +72,7 @@ func (t *table) add(r row) {
 	case r.failed:
 		cells = append(cells, "failed")
 	case len(r.samples) == 0:
-		return // not for that many lookups
+		return // the client was not measured with that many lookups
 	default:
 		cells = append(cells, t.measured(r)...)
 	}

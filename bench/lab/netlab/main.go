@@ -1,10 +1,10 @@
-// Netlab runs a server and a client in two new network namespaces, joined by a link
-// with a given round-trip time.
+// Netlab runs a server and a client in two new network namespaces, joined by a link with a
+// given round-trip time.
 //
 //	netlab -rtt 90ms -server 'nginx -c /tmp/lab/nginx.conf' -ready tcp:443 -- curl https://rdap.example/
 //
 // The names given with -names resolve to the server. Netlab exits with the client's exit
-// status and removes everything it created, also on a signal. TCP uses cubic in the
+// status. It removes everything that it created, also after a signal. TCP uses cubic in the
 // namespaces, whatever the default of the machine.
 package main
 

@@ -51,7 +51,7 @@ func serve(dir, addr string, streams int64) error {
 	return s.Serve(pc)
 }
 
-// An answer is a body, plain and compressed.
+// An answer is a body in plain and compressed form.
 type answer struct{ plain, gzipped []byte }
 
 // answers maps paths to responses.
@@ -93,5 +93,5 @@ func (a answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		body = found.gzipped
 	}
-	_, _ = w.Write(body) // the client may have closed
+	_, _ = w.Write(body) // the client may have closed the stream
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/rdapq/rdapq/bench/lab/internal/lab"
 )
 
-// runLimit ends a run.
+// runLimit is the timeout of a run.
 const runLimit = 20 * time.Minute
 
 type settings struct {
@@ -30,7 +30,7 @@ type settings struct {
 	bin, dir         string
 }
 
-// A client is a program, or a shell loop over one, that looks up all names.
+// A client is a program that looks up all names, or a shell loop over a program.
 type client struct {
 	title string
 	argv  []string

@@ -20,8 +20,8 @@ type issuer struct {
 	key  *ecdsa.PrivateKey
 }
 
-// issue completes the template and signs it; it is self-signed if by is nil. It has the
-// URLs of public certificates, for a realistic size.
+// issue completes the template and signs it. The certificate is self-signed if by is nil. For a
+// realistic size, it has the URLs of public certificates.
 func issue(t *x509.Certificate, by *issuer) (*issuer, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -47,7 +47,7 @@ func issue(t *x509.Certificate, by *issuer) (*issuer, error) {
 	return &issuer{cert, key}, err
 }
 
-// writeCertificates writes a chain of three: the root is the client's ca.pem,
+// writeCertificates writes a chain of three certificates. The root is the client's ca.pem, and
 // the server sends the other two.
 func writeCertificates(dir, name string) error {
 	ca := func(cn string) *x509.Certificate {

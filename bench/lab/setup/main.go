@@ -1,8 +1,8 @@
-// Setup writes the files for the servers of a lab to a directory: a certificate
-// authority (ca.pem), a server certificate with an intermediate (server.pem,
-// server.key), RDAP responses of 4 kB (www/domain/dom0.example and so on) and a
-// configuration for nginx, which generates responses for any number of further names:
-// any0.example and so on.
+// Setup writes the files for the servers of a lab to a directory. It writes a certificate
+// authority (ca.pem), a server certificate with an intermediate (server.pem, server.key), and
+// RDAP responses of 4 kB (www/domain/dom0.example and so on). It also writes a configuration
+// for nginx, which generates responses for any number of further names (any0.example and so
+// on).
 package main
 
 import (
@@ -38,7 +38,7 @@ func main() {
 }
 
 func fill(dir, name string, count int) error {
-	dir, err := filepath.Abs(dir) // for nginx
+	dir, err := filepath.Abs(dir) // nginx requires an absolute path
 	if err != nil {
 		return err
 	}
@@ -67,8 +67,8 @@ func fill(dir, name string, count int) error {
 	return err
 }
 
-// nginxStrings splits a response into strings of at most 4 kB, the limit of nginx. The
-// name is a variable in them.
+// nginxStrings splits a response into strings of at most 4 kB, the limit of nginx. The name is
+// a variable in these strings.
 func nginxStrings(answer string) []string {
 	const most = 3500
 	var parts []string

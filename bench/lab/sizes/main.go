@@ -53,7 +53,7 @@ type way struct {
 	flags []string
 }
 
-// A sample is one run.
+// A sample holds the measurements of one run.
 type sample struct {
 	wall, client, server time.Duration
 	connections          int
@@ -77,7 +77,7 @@ func run(s settings) error {
 		}
 		measured := make([][]sample, len(ways))
 		for range s.runs {
-			for i, w := range ways { // interleaved, so that other load affects all
+			for i, w := range ways { // interleave the modes, so that other load affects all of them
 				one, err := s.measure(w, kib, n, stop)
 				if err != nil {
 					return fmt.Errorf("%d KiB, %s: %w", kib, w.title, err)
@@ -96,7 +96,7 @@ func run(s settings) error {
 	return nil
 }
 
-// prepare writes a response of that size and the queries.
+// prepare writes a response of the given size and the queries.
 func (s settings) prepare(kib, n int) error {
 	const head, tail = `{"objectClassName":"domain","handle":"SIZE","remarks":[{"description":["`, `"]}]}`
 	var body strings.Builder
@@ -105,7 +105,7 @@ func (s settings) prepare(kib, n int) error {
 		fmt.Fprintf(&body, "Line %d of a long remark.%s", line, `","`)
 	}
 	text := body.String()[:kib<<10-len(tail)]
-	text = strings.TrimRight(text, `",\`) // it may have been cut between two strings
+	text = strings.TrimRight(text, `",\`) // the text may have been cut between two strings
 	text += strings.Repeat(" ", kib<<10-len(tail)-len(text)) + tail
 	if !json.Valid([]byte(text)) {
 		return errors.New("the response is not JSON")
@@ -127,7 +127,7 @@ func (s settings) measure(w way, kib, n int, stop <-chan os.Signal) (one sample,
 	}
 	defer func() {
 		_ = server.Process.Signal(unix.SIGQUIT)
-		_ = server.Wait() // its exit status is irrelevant
+		_ = server.Wait() // the exit status is irrelevant
 		one.server = server.ProcessState.UserTime() + server.ProcessState.SystemTime()
 	}()
 	if err := pinned.Await("127.0.0.1:3443"); err != nil {

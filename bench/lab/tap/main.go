@@ -33,10 +33,10 @@ func main() {
 	}
 }
 
-// A report is one line of output.
+// A report is one line of the output.
 type report struct {
 	wire.Counts
-	Missed uint32 `json:"missed"` // packets that arrived too fast
+	Missed uint32 `json:"missed"` // packets missed because they arrived too fast
 }
 
 func run(below uint16) error {
@@ -45,7 +45,7 @@ func run(below uint16) error {
 		return err
 	}
 	t := tap{fd: fd, below: below}
-	if err := json.NewEncoder(os.Stdout).Encode(report{}); err != nil { // it is ready
+	if err := json.NewEncoder(os.Stdout).Encode(report{}); err != nil { // an empty report means ready
 		return err
 	}
 	lines := make(chan struct{})
@@ -86,7 +86,7 @@ func open() (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("cannot capture packets: %w", err)
 	}
-	// The largest possible buffer; Missed shows whether it was too small.
+	// Request the largest possible buffer; Missed shows whether it was too small.
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 64<<20)
 	return fd, unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: lo.Index})
 }
@@ -101,7 +101,7 @@ type tap struct {
 
 // wait takes packets for a short time.
 func (t *tap) wait() error {
-	const while = 5 // ms
+	const while = 5 // timeout in ms
 	if _, err := unix.Poll([]unix.PollFd{{Fd: int32(t.fd), Events: unix.POLLIN}}, while); err != nil && !errors.Is(err, unix.EINTR) {
 		return err
 	}
@@ -120,7 +120,7 @@ func (t *tap) drain() error {
 		case err != nil:
 			return err
 		}
-		// Every packet on loopback is seen twice, outgoing and incoming.
+		// Every packet on loopback arrives twice, outgoing and incoming.
 		if a, ok := from.(*unix.SockaddrLinklayer); ok && a.Pkttype != unix.PACKET_OUTGOING {
 			t.take(t.packet[:n])
 		}

@@ -47,7 +47,8 @@ func (s settings) clients() ([]client, error) {
 			filepath.Join(s.bin, "client"), "-ca", ca, "-url", base + "domain/any%d.example", "-domains", n,
 			"-n", n, "-c", atOnce, "-gzip=false",
 		}
-		return client{title, append(argv, flags...), func(string) error { return nil }} // the program reports failures itself
+		// the program reports failures itself
+		return client{title, append(argv, flags...), func(string) error { return nil }}
 	}
 	return []client{
 		{"h2load, one connection", []string{"h2load", "-n", n, "-c", "1", "-m", atOnce, "-i", filepath.Join(s.out, "urls")}, s.h2loadCheck},

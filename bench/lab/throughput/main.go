@@ -51,8 +51,8 @@ func run(s settings) error {
 		return err
 	}
 	defer func() {
-		_ = server.Process.Signal(unix.SIGTERM) // it may have ended
-		_ = server.Wait()                       // how is irrelevant
+		_ = server.Process.Signal(unix.SIGTERM) // the server may have ended
+		_ = server.Wait()                       // the way in which the server ended is irrelevant
 	}()
 	if err := pinned.Await("127.0.0.1:443"); err != nil {
 		return err
@@ -61,7 +61,7 @@ func run(s settings) error {
 	if err != nil {
 		return err
 	}
-	// Interleaved, so that other load affects all of them.
+	// Interleave the clients, so that other load affects all of them.
 	measured := make([][]sample, len(clients))
 	for range s.runs {
 		for i, c := range clients {

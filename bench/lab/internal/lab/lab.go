@@ -1,9 +1,9 @@
-// Package lab runs a server and a client in separate network namespaces, joined by a
-// link with a given round-trip time. It needs Linux and root.
+// Package lab runs a server and a client in separate network namespaces, joined by a link with
+// a given round-trip time. It needs Linux and root.
 //
-// Its processes end with the thread that started them, so that a killed lab leaves none
-// behind. Therefore a program must call [runtime.LockOSThread] at the beginning of
-// main, and Start, Serve and Run only from there.
+// Its processes end with the thread that started them, so that a killed lab leaves no processes
+// behind. Therefore a program must call [runtime.LockOSThread] at the beginning of main, and
+// Start, Serve and Run only from there.
 package lab
 
 import (
@@ -30,28 +30,28 @@ const (
 
 const (
 	device = "lab0"
-	prefix = "rdapqlab-" // of namespaces
+	prefix = "rdapqlab-" // prefix of the names of namespaces
 )
 
 // A Config describes a lab.
 type Config struct {
 	RTT   time.Duration // round-trip time of the link
-	Loss  float64       // percent of the packets lost in each direction
-	Seed  uint64        // of the losses
+	Loss  float64       // percentage of packets lost in each direction
+	Seed  uint64        // seed of the losses
 	Names []string      // host names that resolve to ServerIP on both sides
 }
 
 // A Lab is a pair of namespaces and the link between them.
 type Lab struct {
-	client, server string // namespaces
+	client, server string // names of the namespaces
 	fds            []int
 	link           *link.Link
 	counter        wire.Counter
 	servers        []*process
 }
 
-// Start creates a lab; a process has one at a time. It first removes the remains of
-// killed labs. The caller must Close it.
+// Start creates a lab. A process may have one lab at a time, and must close it. Start first
+// removes the remains of killed labs.
 func Start(c Config) (*Lab, error) {
 	removeStale()
 	l := &Lab{
@@ -66,7 +66,7 @@ func Start(c Config) (*Lab, error) {
 
 func (l *Lab) start(c Config) error {
 	for _, side := range []struct{ ns, ip string }{{l.client, ClientIP}, {l.server, ServerIP}} {
-		// An unsegmented packet would be lost as a whole.
+		// Do not offload if packets get lost: an unsegmented packet would be lost as a whole.
 		fd, err := setUp(side.ns, side.ip, c.Loss == 0)
 		if fd >= 0 {
 			l.fds = append(l.fds, fd)
@@ -104,8 +104,8 @@ func (l *Lab) Forget() error {
 		netns.IP("-n", l.server, "tcp_metrics", "flush", "all"))
 }
 
-// Serve starts a server and waits until it listens on the ports, written
-// "tcp:443" or "udp:443". It ends with the lab.
+// Serve starts a server and waits until it listens on the ports, written "tcp:443" or
+// "udp:443". The server ends with the lab.
 func (l *Lab) Serve(cmd []string, ports ...string) error {
 	p, err := startIn(l.server, exec.Command(cmd[0], cmd[1:]...))
 	if err != nil {
@@ -118,8 +118,8 @@ func (l *Lab) Serve(cmd []string, ports ...string) error {
 // ErrStopped is the error of a Run that was stopped.
 var ErrStopped = errors.New("stopped")
 
-// Run runs cmd on the client's side, in a new process group, and waits for it. It is
-// killed after the limit, or on a receive from stop.
+// Run runs cmd on the client's side, in a new process group, and waits for it. Run kills cmd
+// after the limit, or on a receive from stop.
 func (l *Lab) Run(cmd *exec.Cmd, limit time.Duration, stop <-chan os.Signal) error {
 	p, err := startIn(l.client, cmd)
 	if err != nil {
@@ -160,7 +160,7 @@ func removeStale() {
 	for _, ns := range netns.Names(prefix) {
 		pid, err := strconv.Atoi(strings.TrimLeft(strings.TrimPrefix(ns, prefix), "cs"))
 		if err == nil && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
-			_ = remove(ns) // not required by the lab
+			_ = remove(ns) // ignore errors: the lab does not require the removal
 		}
 	}
 }
@@ -197,10 +197,9 @@ func setUp(ns, ip string, offload bool) (fd int, err error) {
 	return fd, setCubic(ns)
 }
 
-// setCubic sets the namespace's congestion control to cubic: bbr, the default of some
-// machines, slows traffic without a real link by up to 25 times. Outside the initial
-// namespace the default must be an allowed algorithm, so cubic is added to that list if
-// necessary.
+// setCubic sets the namespace's congestion control to cubic. The default of some machines, bbr,
+// slows traffic without a real link by up to 25 times. Outside the initial namespace the
+// default must be an allowed algorithm, so setCubic adds cubic to that list if necessary.
 func setCubic(ns string) error {
 	const setting, cubic = "ipv4/tcp_congestion_control", "cubic"
 	err := netns.Sysctl(ns, setting, cubic)

@@ -19,10 +19,11 @@ import (
 type process struct {
 	cmd  *exec.Cmd
 	done chan struct{}
-	err  error // after done
+	err  error // set after done is closed
 }
 
-// startIn starts cmd inside the namespace. Unset outputs are those of this process.
+// startIn starts cmd inside the namespace. If cmd has no outputs, it gets those of this
+// process.
 func startIn(ns string, cmd *exec.Cmd) (*process, error) {
 	inside := netns.Command(ns, cmd.Args...)
 	inside.Env, inside.Dir = cmd.Env, cmd.Dir
@@ -69,7 +70,7 @@ func endAll(ns string) {
 				return
 			}
 			for _, pid := range pids {
-				_ = unix.Kill(pid, signal) // it may have ended
+				_ = unix.Kill(pid, signal) // the process may have ended
 			}
 			time.Sleep(50 * time.Millisecond)
 		}
@@ -109,15 +110,15 @@ func waitReady(ns string, ports []string, server *process) error {
 	return nil
 }
 
-// portOpen looks for the port in the socket tables of the calling thread's namespace,
-// which affects neither the server nor the counts.
+// portOpen looks for the port in the socket tables of the calling thread's namespace. This
+// affects neither the server nor the counts.
 func portOpen(protocol string, port int) bool {
 	suffix := fmt.Sprintf(":%04X", port)
 	state := map[string]string{"tcp": "0A", "udp": "07"}[protocol]
 	for _, version := range []string{"", "6"} {
 		table, err := os.ReadFile("/proc/thread-self/net/" + protocol + version)
 		if err != nil {
-			continue // no IPv6 here
+			continue // the machine has no IPv6
 		}
 		for line := range strings.Lines(string(table)) {
 			f := strings.Fields(line)

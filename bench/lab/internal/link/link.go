@@ -1,9 +1,9 @@
-// Package link is a network link in user space: it carries packets between two TUN
-// devices with a fixed one-way delay and optional random loss. It keeps their order.
+// Package link implements a network link in user space. The link carries packets between two
+// TUN devices with a fixed one-way delay and optional random loss, and preserves their order.
 //
-// One operating-system thread serves both directions. It sleeps in ppoll with a
-// nanosecond timeout, reads packets in batches straight into a ring buffer, and writes
-// them from there after their delay, so no packet is copied or allocated on the way.
+// One operating-system thread serves both directions. It sleeps in ppoll with a nanosecond
+// timeout. It reads packets in batches straight into a ring buffer, and writes them from there
+// after their delay. No packet is copied or allocated on the way.
 package link
 
 import (
@@ -17,24 +17,24 @@ import (
 )
 
 const (
-	vnetHdrLen = 10 // struct virtio_net_hdr
+	vnetHdrLen = 10 // size of struct virtio_net_hdr
 	maxPacket  = vnetHdrLen + 65535
-	batch      = 64 // packets read from one device before the other is served
+	batch      = 64 // number of packets read from one device before the other is served
 
 	defaultRing = 64 << 20
 )
 
-// A Config describes one link. Every value holds for each direction.
+// A Config describes one link. Every value applies to each direction.
 type Config struct {
 	Delay time.Duration // one-way delay
 	Loss  float64       // probability that a packet is lost, 0 to 1
-	Ring  int           // bytes in flight before packets are dropped; 0 means 64 MiB
-	Seed  uint64        // of the loss generator
+	Ring  int           // maximum bytes in flight, above which packets are dropped; 0 means 64 MiB
+	Seed  uint64        // seed of the loss generator
 	Trace Tracer        // if not nil, called with every packet that is not lost
 }
 
-// A Tracer is called with packets as they enter the link, by the link's thread. It must
-// not keep pkt.
+// A Tracer is called with packets as they enter the link, by the link's thread. It must not
+// retain pkt.
 type Tracer interface {
 	Packet(dir Dir, pkt []byte)
 }
@@ -47,12 +47,12 @@ const (
 	Down            // server to client
 )
 
-// Stats are the counts of one direction.
+// Stats holds the counts of one direction.
 type Stats struct {
-	Packets  uint64        // carried, or in flight
-	Bytes    uint64        // of those packets
-	Lost     uint64        // by Config.Loss
-	Overflow uint64        // lost by a full ring
+	Packets  uint64        // packets carried, or in flight
+	Bytes    uint64        // bytes of the packets carried, or in flight
+	Lost     uint64        // packets lost by Config.Loss
+	Overflow uint64        // packets lost because the ring was full
 	Late     time.Duration // maximum delay of a packet beyond Config.Delay
 }
 
@@ -64,7 +64,7 @@ type entry struct {
 type direction struct {
 	in, out int
 	buf     []byte
-	head    int // where the next packet is read to
+	head    int // offset in ring for the next packet
 	q       []entry
 	qh, qn  int // first entry and number of entries in q
 	stats   Stats
@@ -75,10 +75,10 @@ type Link struct {
 	cfg  Config
 	dirs [2]*direction
 	rng  *rand.Rand
-	stop [2]int // pipe: written by Close
+	stop [2]int // pipe that Close writes to
 	done chan struct{}
 
-	scratch [maxPacket]byte // for packets that are dropped unread
+	scratch [maxPacket]byte // buffer for packets that are dropped unread
 }
 
 // New starts a link between the client's and the server's TUN descriptor.
@@ -97,9 +97,9 @@ func New(client, server int, cfg Config) (*Link, error) {
 	return l, nil
 }
 
-// Close stops the link and returns what it counted for Up and Down.
+// Close stops the link and returns the counts for Up and Down.
 func (l *Link) Close() [2]Stats {
-	// An empty pipe accepts a byte.
+	// An empty pipe accepts a byte, so that the write does not block.
 	_, _ = unix.Write(l.stop[1], []byte{0})
 	<-l.done
 	unix.Close(l.stop[0])
@@ -109,9 +109,9 @@ func (l *Link) Close() [2]Stats {
 
 func (l *Link) run() {
 	defer close(l.done)
-	runtime.LockOSThread() // never unlocked: the thread's priority ends with it
-	// Avoid delays by the timer slack of 50 µs and by other load. Without
-	// permission, packets are slightly late.
+	runtime.LockOSThread() // never unlocked, because the thread's priority must end with the thread
+	// The timer slack of 50 µs and other load would delay packets. Without permission for the
+	// calls, packets are slightly late.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	prio := int32(10)
 	_, _, _ = unix.RawSyscall(unix.SYS_SCHED_SETSCHEDULER, 0, unix.SCHED_FIFO, uintptr(unsafe.Pointer(&prio)))
@@ -156,7 +156,7 @@ func (l *Link) run() {
 func (l *Link) accept(dir Dir, d *direction) {
 	for range batch {
 		room := d.reserve()
-		if room == nil { // drop at the tail
+		if room == nil { // drop the packet at the tail
 			if _, err := unix.Read(d.in, l.scratch[:]); err != nil {
 				return
 			}
@@ -218,8 +218,8 @@ func (d *direction) push(n int, due int64) {
 	d.head += n
 }
 
-// deliver writes the packets whose delay has passed. A packet that the device does not
-// accept is lost, as in a full queue.
+// deliver writes the packets whose delay has passed. A packet that the device does not accept
+// is lost, as it would be in a full queue.
 func (d *direction) deliver(t int64) {
 	for d.qn > 0 {
 		e := &d.q[d.qh]

@@ -20,7 +20,7 @@ func pair(t *testing.T) (device, test int) {
 	t.Cleanup(func() { unix.Close(fds[0]); unix.Close(fds[1]) })
 	for _, fd := range fds {
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, 8<<20); err != nil {
-			t.Skipf("socket buffers can't be enlarged: %v", err) // needs root
+			t.Skipf("socket buffers can't be enlarged: %v", err) // larger buffers need root
 		}
 	}
 	return fds[0], fds[1]
@@ -39,7 +39,7 @@ func receive(t *testing.T, fd int, buf []byte) []byte {
 	return nil
 }
 
-// awaitTaken waits until the link has read everything written to a device.
+// awaitTaken waits until the link has read all data written to a device.
 func awaitTaken(t *testing.T, device int) {
 	t.Helper()
 	fds := []unix.PollFd{{Fd: int32(device), Events: unix.POLLIN}}

@@ -49,8 +49,7 @@ func IP(args ...string) error {
 	return nil
 }
 
-// WriteEtc writes a file that processes started with Command see as
-// /etc/<file>.
+// WriteEtc writes a file that processes started with Command see as /etc/<file>.
 func WriteEtc(name, file, content string) error {
 	dir := filepath.Join(etcDir, name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -59,12 +58,12 @@ func WriteEtc(name, file, content string) error {
 	return os.WriteFile(filepath.Join(dir, file), []byte(content), 0o644)
 }
 
-// Command returns a command which runs argv inside the namespace.
+// Command returns a command that runs argv inside the namespace.
 func Command(name string, argv ...string) *exec.Cmd {
 	return exec.Command("ip", append([]string{"netns", "exec", name}, argv...)...)
 }
 
-// Pids lists the processes which run inside the namespace.
+// Pids lists the processes that run inside the namespace.
 func Pids(name string) []int {
 	out, err := exec.Command("ip", "netns", "pids", name).Output()
 	if err != nil {
@@ -94,12 +93,12 @@ func Names(prefix string) []string {
 	return names
 }
 
-// Do runs fn on an operating-system thread inside the namespace. The thread ends
-// afterwards. Sockets and files that fn opens stay in the namespace.
+// Do runs fn on an operating-system thread inside the namespace. The thread then ends. Sockets
+// and files that fn opens stay in the namespace.
 func Do(name string, fn func() error) error {
 	errc := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
 		fd, err := unix.Open(filepath.Join(runDir, name), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err != nil {
 			errc <- fmt.Errorf("open netns %s: %w", name, err)

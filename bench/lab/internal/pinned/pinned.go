@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Cores of the server and of the client.
+// Numbers of the cores of the server and of the client.
 const (
 	Server = "0"
 	Client = "1"

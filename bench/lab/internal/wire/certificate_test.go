@@ -13,7 +13,7 @@ import (
 
 const serverName = "rdap.example"
 
-// configs returns the configurations of a server and of a client that trusts it.
+// configs returns the TLS configurations of a server, and of a client that trusts the server.
 func configs(t *testing.T, protocol string) (server, client *tls.Config) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

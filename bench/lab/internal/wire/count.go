@@ -9,17 +9,17 @@ import (
 	"github.com/rdapq/rdapq/bench/lab/internal/link"
 )
 
-// Counts are the counts of a link. A handshake counts at the ServerHello, which shows
-// whether it resumes a session.
+// Counts holds the counts of a link. A handshake counts at the ServerHello, which shows whether
+// a session is resumed.
 type Counts struct {
 	SYN        int `json:"syn"`          // TCP connections attempted
 	SYNRetrans int `json:"syn_retrans"`  // repeated SYNs
 	SYNData    int `json:"syn_data"`     // SYNs that carried data (TCP Fast Open)
-	TFOAcked   int `json:"tfo_acked"`    // SYN-ACKs that acknowledged that data
+	TFOAcked   int `json:"tfo_acked"`    // SYN-ACKs that acknowledged the data of the SYN
 	Hello      int `json:"client_hello"` // TLS ClientHello messages over TCP
 	HelloMax   int `json:"client_hello_max_bytes"`
 	HelloRetry int `json:"hello_retry"` // HelloRetryRequests over TCP
-	TLS12      int `json:"tls12"`       // TLS 1.2 handshakes among the next two
+	TLS12      int `json:"tls12"`       // TLS 1.2 handshakes, part of the following two counts
 	Full       int `json:"tls_full"`    // TLS handshakes over TCP
 	Resumed    int `json:"tls_resumed"`
 
@@ -30,7 +30,7 @@ type Counts struct {
 	QUICResumed int `json:"quic_resumed"`
 }
 
-// Since returns the counts since before. The largest ClientHello is the overall one.
+// Since returns the counts since before. The largest ClientHello is the largest of all.
 func (c Counts) Since(before Counts) Counts {
 	c.SYN -= before.SYN
 	c.SYNRetrans -= before.SYNRetrans
@@ -49,8 +49,8 @@ func (c Counts) Since(before Counts) Counts {
 	return c
 }
 
-// A Counter counts packets; its Packet method makes it a link.Tracer. The zero Counter
-// is ready to use. It is safe for concurrent use.
+// A Counter counts packets. Its method Packet makes it a link.Tracer. The zero Counter is ready
+// to use. It is safe for concurrent use.
 type Counter struct {
 	mu     sync.Mutex
 	counts Counts
@@ -103,7 +103,7 @@ func (c *Counter) Packet(dir link.Dir, p []byte) {
 	}
 	f.sport, f.dport = binary.BigEndian.Uint16(p), binary.BigEndian.Uint16(p[2:])
 	if dir == link.Down {
-		f = f.reversed() // connections are keyed by the client's flow
+		f = f.reversed() // the client's flow is the key of a connection
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,7 +8,7 @@ const (
 	typeServerHello = 2
 )
 
-// Extensions used here (RFC 8446, 4.2).
+// Extensions that are needed here (RFC 8446, 4.2).
 const (
 	extPreSharedKey      = 41
 	extSupportedVersions = 43
@@ -18,11 +18,11 @@ const (
 // 4.1.3).
 var retryRandom = [8]byte{0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11}
 
-// helloHead is the size of a hello's type, length, version and random.
+// helloHead is the size of type, length, version and random of a hello.
 const helloHead = 1 + 3 + 2 + 32
 
 type clientHello struct {
-	size      int // of the message
+	size      int // size of the message
 	sessionID []byte
 }
 
@@ -38,9 +38,9 @@ func parseClientHello(b []byte) (h clientHello, ok bool) {
 }
 
 type serverHello struct {
-	retry     bool // it is a HelloRetryRequest
+	retry     bool // the message is a HelloRetryRequest
 	tls13     bool
-	psk       bool // TLS 1.3: it resumes the session that was offered
+	psk       bool // for TLS 1.3: the server resumes the offered session
 	sessionID []byte
 }
 
@@ -68,8 +68,8 @@ func parseServerHello(b []byte) (h serverHello, ok bool) {
 	return h, true
 }
 
-// messageSize is the size of the handshake message that begins with b, its
-// header included.
+// messageSize returns the size of the handshake message that begins with b, including the
+// message's header.
 func messageSize(b []byte) int {
 	return 4 + (int(b[1])<<16 | int(b[2])<<8 | int(b[3]))
 }
@@ -89,8 +89,8 @@ func vector(b []byte, n int) (v, rest []byte, ok bool) {
 	return b[n : n+size], b[n+size:], true
 }
 
-// extensions calls fn for each extension that starts in b. It ignores data after the
-// list: other messages and records.
+// extensions calls fn for each extension that starts in b. It ignores the data after the list,
+// which belongs to other messages and records.
 func extensions(b []byte, fn func(id uint16)) {
 	if len(b) < 2 {
 		return

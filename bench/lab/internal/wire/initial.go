@@ -10,8 +10,8 @@ import (
 	"iter"
 )
 
-// initialSalt is the salt of QUIC version 1 (RFC 9001, 5.2). The keys of Initial
-// packets can be derived by any observer.
+// initialSalt is the salt of QUIC version 1 (RFC 9001, 5.2). Any observer can derive the keys
+// of Initial packets.
 var initialSalt = []byte{
 	0x38, 0x76, 0x2c, 0xf7, 0xf5, 0x59, 0x34, 0xb3, 0x4d, 0x17,
 	0x9a, 0xe6, 0xa4, 0xc8, 0x0c, 0xad, 0xcc, 0xbb, 0x7f, 0x0a,
@@ -80,7 +80,7 @@ func initialKeys(original, label string) (key cipher.AEAD, iv []byte, mask ciphe
 	return key, parts[1], mask
 }
 
-// expandLabel is HKDF-Expand-Label of RFC 8446, 7.1, with an empty context.
+// expandLabel implements HKDF-Expand-Label of RFC 8446, 7.1, with an empty context.
 func expandLabel(secret []byte, label string, size int) ([]byte, error) {
 	label = "tls13 " + label
 	info := binary.BigEndian.AppendUint16(nil, uint16(size))
@@ -90,14 +90,14 @@ func expandLabel(secret []byte, label string, size int) ([]byte, error) {
 
 // A cryptoStream assembles the handshake messages of Initial packets.
 type cryptoStream struct {
-	pieces map[int][]byte // by offset
+	pieces map[int][]byte // pieces by offset
 }
 
-// maxCrypto limits a stream; a ServerHello is much smaller.
+// maxCrypto limits the size of a stream. A ServerHello is much smaller.
 const maxCrypto = 16 << 10
 
-// frames extracts the CRYPTO frames from a packet's payload. Other frames of Initial
-// packets end it or are skipped (RFC 9000, 12.4).
+// frames extracts the CRYPTO frames from a packet's payload. It skips other frames, or ends at
+// them (RFC 9000, 12.4).
 func (s *cryptoStream) frames(b []byte) {
 	const padding, ping, ack, ackECN, crypto = 0, 1, 2, 3, 6
 	next := func() (v int, ok bool) {
@@ -112,7 +112,7 @@ func (s *cryptoStream) frames(b []byte) {
 		case padding, ping:
 		case ack, ackECN:
 			var ranges int
-			fields := 4 // largest, delay, ranges, first range
+			fields := 4 // the fields: largest, delay, ranges, first range
 			for i := 0; i < fields; i++ {
 				v, ok := next()
 				if !ok {

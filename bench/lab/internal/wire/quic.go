@@ -6,8 +6,8 @@ import (
 	"github.com/rdapq/rdapq/bench/lab/internal/link"
 )
 
-// A quicKey identifies a client's connection: its addresses and the connection
-// ID that the client chose, which may be empty.
+// A quicKey identifies a client's connection by its addresses and the connection ID that the
+// client chose, which may be empty.
 type quicKey struct {
 	flow
 	id string
@@ -15,12 +15,12 @@ type quicKey struct {
 
 // A quicConn is the state of a QUIC connection.
 type quicConn struct {
-	original string // connection ID that the client first wrote to; its Initial keys come from it
-	first    string // the value before a Retry packet, for packets still in flight
-	begun    bool   // an Initial packet was seen
-	early    bool   // a 0-RTT packet was seen
-	retried  bool   // a Retry packet was seen; clients accept at most one
-	answered bool   // the ServerHello was seen
+	original string // connection ID that the client first wrote to, from which the Initial keys follow
+	first    string // value of original before a Retry packet, for packets still in flight
+	begun    bool   // an Initial packet has come
+	early    bool   // a 0-RTT packet has come
+	retried  bool   // a Retry packet has come; clients accept at most one
+	answered bool   // the ServerHello has come
 	crypto   cryptoStream
 }
 
@@ -51,7 +51,7 @@ func (c *Counter) datagram(dir link.Dir, f flow, b []byte) {
 			c.quicRetry(dir, quicKey{f, string(to)}, string(from))
 			return
 		}
-		if kind == packetInitial { // the token
+		if kind == packetInitial { // skip the token
 			size, n := varint(rest)
 			if n == 0 || len(rest) < n+size {
 				return
@@ -76,9 +76,9 @@ func (c *Counter) datagram(dir link.Dir, f flow, b []byte) {
 	}
 }
 
-// clientInitial counts a connection at its first Initial packet. Ports and empty
-// connection IDs are reused, and a client may switch to connection IDs of the server.
-// The keys of a new connection are derived from its destination ID.
+// clientInitial counts a connection at its first Initial packet. Clients reuse ports and empty
+// connection IDs, and may switch to connection IDs of the server. The keys of a new connection
+// follow from its destination ID.
 func (c *Counter) clientInitial(key quicKey, to string, packet []byte, number int) {
 	conn := c.quic[key]
 	if conn != nil && conn.begun {
@@ -117,8 +117,8 @@ func (c *Counter) newQUIC(key quicKey, to string) *quicConn {
 	return c.quic[key]
 }
 
-// quicRetry records the connection ID of a Retry packet: the client's next Initial
-// packets have keys derived from it.
+// quicRetry records the connection ID of a Retry packet, from which the keys of the client's
+// next Initial packets follow.
 func (c *Counter) quicRetry(dir link.Dir, key quicKey, from string) {
 	if conn := c.quic[key]; conn != nil && dir == link.Down && !conn.retried {
 		c.counts.QUICRetry++
@@ -156,8 +156,8 @@ func (c *Counter) serverInitial(key quicKey, packet []byte, number int) {
 	}
 }
 
-// varint reads a variable-length integer (RFC 9000, 16) and returns its length, 0 if
-// there is none. Values beyond 32 bits do not occur in packets.
+// varint reads a variable-length integer (RFC 9000, 16) and returns its length, or 0 if b has
+// none. Values beyond 32 bits do not occur in packets.
 func varint(b []byte) (v, n int) {
 	if len(b) == 0 {
 		return 0, 0

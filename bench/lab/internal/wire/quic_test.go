@@ -13,8 +13,8 @@ import (
 	"github.com/rdapq/rdapq/bench/lab/internal/link"
 )
 
-// A tappedUDP passes datagrams to a counter. It can hold incoming ones, since a
-// response ends the time for early data.
+// A tappedUDP passes datagrams to a counter. It can hold incoming datagrams, because a response
+// ends the time for early data.
 type tappedUDP struct {
 	net.PacketConn
 	seen func(dir link.Dir, b []byte)
@@ -49,8 +49,8 @@ func datagram(dir link.Dir, data []byte) []byte {
 	return append(p, data...)
 }
 
-// TestQUIC counts real connections, all from the same port as seen by the counter: a
-// full handshake, resumed ones, and one with 0-RTT.
+// TestQUIC counts real connections, which all seem to come from the same port: one with a full
+// handshake, resumed connections, and one with 0-RTT.
 func TestQUIC(t *testing.T) {
 	for _, retry := range []bool{false, true} {
 		name := "immediately"
@@ -104,7 +104,7 @@ func testQUIC(t *testing.T, retry bool) {
 		defer udp.Close()
 		may := make(chan struct{})
 		answer := sync.OnceFunc(func() { close(may) })
-		defer time.AfterFunc(20*time.Second, answer).Stop() // then check the counts
+		defer time.AfterFunc(20*time.Second, answer).Stop() // respond at the latest then, and check the counts
 		seen := func(dir link.Dir, b []byte) {
 			if c.Packet(dir, datagram(dir, b)); !early || c.Counts().QUIC0RTT > 0 {
 				answer()

@@ -7,14 +7,14 @@ import (
 	"github.com/rdapq/rdapq/bench/lab/internal/link"
 )
 
-// A tcpConn is the state of a TCP connection. Ports are reused, so a SYN with another
-// sequence number begins another one.
+// A tcpConn is the state of a TCP connection. Because clients reuse ports, a SYN with another
+// sequence number begins another connection.
 type tcpConn struct {
-	isn, end  uint32 // sequence numbers of the SYN, and after it and its data
+	isn, end  uint32 // sequence numbers of the SYN, and after the SYN with its data
 	fastOpen  bool   // the SYN carried data
-	hello     bool   // a ClientHello was seen; repeated segments don't count
-	answered  bool   // and the ServerHello
-	sessionID []byte // of the ClientHello
+	hello     bool   // a ClientHello has come; repeated segments don't count
+	answered  bool   // the ServerHello has come, too
+	sessionID []byte // session ID of the ClientHello
 }
 
 func (c *Counter) segment(dir link.Dir, f flow, p []byte) {
@@ -78,8 +78,8 @@ func (c *Counter) segment(dir link.Dir, f flow, p []byte) {
 		resumed := hello.psk
 		if !hello.tls13 {
 			c.counts.TLS12++
-			// RFC 5246, 7.4.1.3 and RFC 5077, 3.4: it returns the client's
-			// session ID if it resumes.
+			// A server that resumes returns the client's session ID (RFC 5246, 7.4.1.3 and RFC
+			// 5077, 3.4).
 			resumed = len(hello.sessionID) > 0 && bytes.Equal(hello.sessionID, conn.sessionID)
 		}
 		if resumed {

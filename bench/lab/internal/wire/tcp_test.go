@@ -100,7 +100,7 @@ func TestTLS(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		version uint16
-		curves  []tls.CurveID // of the server
+		curves  []tls.CurveID // curves that the server supports
 		want    Counts
 	}{
 		{"1.2", tls.VersionTLS12, nil, Counts{SYN: 3, Hello: 3, TLS12: 3, Full: 1, Resumed: 2}},
@@ -146,7 +146,8 @@ func TestFastOpen(t *testing.T) {
 	up := func(port uint16, seq uint32, flags byte, data []byte) {
 		c.Packet(link.Up, segment(link.Up, port, seq, 0, flags, data))
 	}
-	// A SYN with data, acknowledged without it: the hello is repeated.
+	// A SYN with data that is acknowledged without the data, so that the client repeats the
+	// hello.
 	up(1001, 1, flagSYN, hello)
 	c.Packet(link.Down, segment(link.Down, 1001, 7, 2, flagSYNACK, nil))
 	up(1001, 2, flagACK, hello)
@@ -156,7 +157,7 @@ func TestFastOpen(t *testing.T) {
 	// A SYN whose data is accepted.
 	up(1003, 1, flagSYN, hello)
 	c.Packet(link.Down, segment(link.Down, 1003, 7, 2+uint32(len(hello)), flagSYNACK, nil))
-	// The port is reused.
+	// A new connection that reuses the port.
 	up(1003, 9999, flagSYN, nil)
 	up(1003, 10000, flagACK, hello)
 	want := Counts{SYN: 4, SYNRetrans: 1, SYNData: 3, TFOAcked: 1, Hello: 4, HelloMax: len(hello) - 5}
@@ -165,7 +166,7 @@ func TestFastOpen(t *testing.T) {
 	}
 }
 
-// TestCutOff passes truncated packets to the counter: it must not fail.
+// TestCutOff passes truncated packets to the counter, which must not fail.
 func TestCutOff(t *testing.T) {
 	var c Counter
 	hello := segment(link.Up, 1, 0, 0, flagACK, firstFlight(t))
@@ -179,13 +180,13 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestServerHelloEnds follows a ServerHello by bytes that look like an
-// extension, as encrypted ones sometimes do.
+// TestServerHelloEnds appends bytes to a ServerHello that look like an extension, as encrypted
+// bytes sometimes do.
 func TestServerHelloEnds(t *testing.T) {
 	hello := make([]byte, helloHead)
 	hello[0] = typeServerHello
-	hello = append(hello, 0)          // no session ID
-	hello = append(hello, 0x13, 1, 0) // cipher suite, compression
+	hello = append(hello, 0)          // an empty session ID
+	hello = append(hello, 0x13, 1, 0) // cipher suite and compression
 	hello = append(hello, 0, 6, 0, extSupportedVersions, 0, 2, 3, 4)
 	hello[3] = byte(len(hello) - 4)
 	psk := []byte{0, extPreSharedKey, 0, 2, 0, 0}
