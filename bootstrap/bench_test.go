@@ -24,8 +24,8 @@ func BenchmarkResolve(b *testing.B) {
 	}
 }
 
-// BenchmarkResolveDomain is the path of every domain lookup with a cache, which
-// includes reading the clock.
+// BenchmarkResolveDomain measures every domain lookup with a cache, which includes reading the
+// clock.
 func BenchmarkResolveDomain(b *testing.B) {
 	p := newPublisher(b, map[string]string{"dns.json": dns("", "zz", "yy")})
 	benchmark(b, newResolver(b, Config{BaseURL: p.URL}), domain("example.zz"))
@@ -75,7 +75,8 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// The usual lookup does not allocate. A test fails; a benchmark would only show it.
+// A usual lookup does not allocate. This is a test, because a benchmark would only report
+// allocations.
 func TestResolveAllocates(t *testing.T) {
 	r := newResolver(t, Config{Offline: true})
 	ctx := t.Context()

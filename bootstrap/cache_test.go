@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Damaged cache files are downloaded again, without conditions.
+// Damaged cache files are downloaded again, in unconditional requests.
 func TestBrokenCache(t *testing.T) {
 	for name, spoil := range map[string]func(dir string) error{
 		"file gone":     func(dir string) error { return os.Remove(filepath.Join(dir, "dns.json")) },
@@ -74,7 +74,7 @@ func TestUnusableCache(t *testing.T) {
 	}
 }
 
-// A wrong clock in the past does not keep a copy forever.
+// A wrong clock in the past does not make a copy valid forever.
 func TestFutureFetch(t *testing.T) {
 	dir := t.TempDir()
 	p := newPublisher(t, wholeSet())

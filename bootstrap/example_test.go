@@ -12,7 +12,8 @@ import (
 )
 
 func Example() {
-	r, err := bootstrap.New(bootstrap.Config{Offline: true}) // with Dir set and online: IANA's newest files
+	// with Dir set and online, a Resolver uses IANA's newest files
+	r, err := bootstrap.New(bootstrap.Config{Offline: true})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -77,7 +78,7 @@ func ExampleParseOverrides() {
 	// override 192.0.2.0/24 [https://rdap.rir.example/] <nil>
 }
 
-// A process that ends right after its lookups waits for a refresh, for a short time.
+// A process that ends right after its lookups should wait for a refresh, for a short time.
 func ExampleResolver_Wait() {
 	r, err := bootstrap.New(bootstrap.Config{Offline: true})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/rdapq/rdapq/bootstrap/internal/ianafile"
 )
 
-// The result is usable for any content of the file: each entry is found by its own
-// key, and has valid URLs, https first.
+// The result is usable for any content of the file. Each entry is found by its own key, and has
+// valid URLs, https first.
 func FuzzParseRegistry(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", "\xef\xbb\xbf{}", "<html>", dns("", "zz", "co.zz", ""), `{"services":[[["zz"],["http://a/","https://b?x"]],[["zz"],["https://c"]]]}`,
@@ -72,7 +72,7 @@ func FuzzParseRegistry(f *testing.F) {
 	})
 }
 
-// Every question has an answer that covers it, or an error of a documented kind.
+// Every question has an answer that covers the question, or an error of a documented kind.
 func FuzzResolve(f *testing.F) {
 	o := Overrides{"co.uk": {"https://a.invalid/"}, "192.0.2.0/24": {"https://b.invalid/"}, "AS64496-64500": {"https://c.invalid/"}, "-X": {"https://d.invalid/"}}
 	r := newResolver(f, Config{Offline: true, Overrides: o})

@@ -50,7 +50,7 @@ func TestParseOverrides(t *testing.T) {
 	}
 }
 
-// A prefix is more specific for a reverse name than any suffix.
+// For a reverse name, a prefix is more specific than any suffix.
 func TestOverridesReverse(t *testing.T) {
 	r := newResolver(t, Config{Offline: true, Overrides: Overrides{
 		"arpa":            {"https://arpa.invalid/"},
@@ -60,7 +60,7 @@ func TestOverridesReverse(t *testing.T) {
 	wantResolve(t, r, domain("1.in-addr.arpa"), "override arpa https://arpa.invalid/")
 	wantResolve(t, r, domain("1.13.in-addr.arpa"), "override 13.in-addr.arpa https://thirteen.invalid/")
 	wantResolve(t, r, domain("64.13.in-addr.arpa"), "override 13.64.0.0/16 https://prefix.invalid/")
-	// The root key overrides everything.
+	// The root key overrides all servers.
 	r = newResolver(t, Config{Offline: true, Overrides: Overrides{".": {"https://root.invalid/"}}})
 	wantResolve(t, r, domain("x.com"), "override  https://root.invalid/")
 	wantResolve(t, r, address("13.64.0.0"), "snapshot 13.0.0.0/8 https://rdap.arin.net/registry/")

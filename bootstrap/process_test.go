@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childEnv makes the test binary a child process of TestProcesses: "base URL" and
-// "directory", separated by a space.
+// childEnv is set in a child process of TestProcesses, to "base URL" and "directory", separated
+// by a space.
 const childEnv = "RDAPQ_BOOTSTRAP_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -40,8 +40,8 @@ func child(args string) int {
 	return 0
 }
 
-// Processes that start at the same moment share one download through the lock file.
-// The first one's request is held until all are running.
+// Processes that start at the same moment share one download through the lock file. The request
+// of the first process is held until all processes are running.
 func TestProcesses(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {

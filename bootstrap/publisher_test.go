@@ -24,7 +24,7 @@ type publisher struct {
 	files    map[string]string
 	header   map[string]string
 	status   int
-	gate     chan struct{} // requests wait for it when it is not nil
+	gate     chan struct{} // requests wait for the channel if it is not nil
 	gets     map[string]int
 	requests []http.Header
 }
@@ -94,7 +94,7 @@ func (p *publisher) last() http.Header {
 	return p.requests[len(p.requests)-1]
 }
 
-// A clock is a clock that tests set.
+// A clock is a clock whose time tests set.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time

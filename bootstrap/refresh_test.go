@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// kinds are questions that the snapshot cannot answer, one per registry.
+// kinds has questions that the snapshot cannot answer, one per registry.
 var kinds = map[string]struct {
 	q    Question
 	want string
@@ -33,8 +33,8 @@ var kinds = map[string]struct {
 	"object-tags.json": {entity("X-TESTRIR"), "iana TESTRIR https://tag.invalid/"},
 }
 
-// Case bs08: all processes together download each registry once per lifetime, and
-// only if a question needs it; then it is revalidated.
+// All processes together download each registry once per lifetime, and only if a question needs
+// the registry. Afterwards they revalidate it (case bs08).
 func TestCache(t *testing.T) {
 	for file, kind := range kinds {
 		t.Run(file, func(t *testing.T) {
@@ -70,8 +70,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// With a lifetime of 0 the next process revalidates, but not every lookup of this
-// one.
+// With a lifetime of 0 the next process revalidates, but not every lookup of this process does.
 func TestExpiresAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	p := newPublisher(t, wholeSet())
@@ -89,7 +88,7 @@ func TestExpiresAtOnce(t *testing.T) {
 	}
 }
 
-// A lookup that the old copy answers does not wait for the new one.
+// A lookup that the old copy can answer does not wait for the new copy.
 func TestStaleCopyDoesNotWait(t *testing.T) {
 	p := newPublisher(t, map[string]string{"dns.json": dns("old", "zz")})
 	c := newClock()
@@ -112,7 +111,7 @@ func TestStaleCopyDoesNotWait(t *testing.T) {
 	}
 }
 
-// The snapshot answers without a wait too, and is replaced by IANA's file.
+// The snapshot also answers without a wait, and IANA's file replaces it.
 func TestSnapshotIsRefreshed(t *testing.T) {
 	p, iana := newIANA(t, map[string]string{"object-tags.json": tags("arin", "b", "c", "d")})
 	p.set(func() { p.gate = make(chan struct{}) })
@@ -148,7 +147,7 @@ func TestSnapshotIsNotReplacedBySmallerFile(t *testing.T) {
 	}
 }
 
-// A stale cached file that is older than the snapshot does not hide it.
+// A stale cached file that is older than the snapshot does not hide the snapshot.
 func TestSnapshotIsNewerThanCache(t *testing.T) {
 	dir := t.TempDir()
 	p, iana := newIANA(t, map[string]string{"object-tags.json": tags("arin", "b", "c", "d")})
@@ -174,8 +173,8 @@ func TestSnapshotIsNewerThanCache(t *testing.T) {
 	}
 }
 
-// The files of another publisher take precedence over the snapshot, which is used
-// without them.
+// The files of another publisher take precedence over the snapshot, which is used if there are
+// no files.
 func TestOtherPublisher(t *testing.T) {
 	p := newPublisher(t, map[string]string{"ipv4.json": services(`[["192.0.2.0/24"],["https://rir4.invalid/rdap/"]]`)})
 	r := newResolver(t, Config{BaseURL: p.URL})
@@ -195,15 +194,15 @@ func TestUnlistedIsUsedLast(t *testing.T) {
 	wantResolve(t, r, domain("a.de"), "iana de https://newde.invalid/")
 	wantResolve(t, r, domain("a.ch"), "unlisted ch https://rdap.nic.ch/")
 	p = newPublisher(t, nil)
-	p.set(func() { p.gate = make(chan struct{}) }) // never responds
+	p.set(func() { p.gate = make(chan struct{}) }) // the publisher never responds
 	r = newResolver(t, Config{BaseURL: p.URL})
 	r.fallbackWait = 0
 	wantResolve(t, r, domain("a.de"), "unlisted de https://rdap.denic.de/")
 	wantResolve(t, r, domain("a.com"), "snapshot com https://rdap.verisign.com/com/v1/")
 }
 
-// After an invalid download the old copy stays, there is one warning, and the next
-// try waits, in other processes too.
+// After an invalid download the old copy remains, and there is one warning. The next attempt
+// waits, also in other processes.
 func TestInvalidDownloadKeepsCopy(t *testing.T) {
 	many := []string{"zz", "a", "b", "c", "d", "e"}
 	for name, spoil := range map[string]func(p *publisher){
@@ -248,7 +247,7 @@ func TestInvalidDownloadKeepsCopy(t *testing.T) {
 			if err != nil || string(after) != string(before) {
 				t.Errorf("the cached file changed: %v", err)
 			}
-			// Other processes see the failure.
+			// Other processes read about the failure in the cache.
 			other := newResolver(t, Config{Dir: dir, BaseURL: p.URL, Now: c.now})
 			wantResolve(t, other, domain("a.zz"), "iana zz https://oldzz.invalid/")
 			var none *NoServiceError
@@ -270,7 +269,7 @@ func TestInvalidDownloadKeepsCopy(t *testing.T) {
 	}
 }
 
-// After the pause the download is tried again, and a valid file clears the failure.
+// After the pause the download is repeated, and a valid file clears the failure.
 func TestRecovers(t *testing.T) {
 	dir := t.TempDir()
 	p := newPublisher(t, map[string]string{"dns.json": dns("", "zz")})
@@ -329,8 +328,8 @@ func TestSingleFlight(t *testing.T) {
 	}
 }
 
-// Close cancels a download, which does not count as a failure, and leaves no
-// goroutine. The resolver still answers from its copies.
+// Close cancels a download, which does not count as a failure, and leaves no goroutine. After
+// Close, the resolver still answers from its copies.
 func TestClose(t *testing.T) {
 	before := runtime.NumGoroutine()
 	dir := t.TempDir()

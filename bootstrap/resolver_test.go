@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// offline resolvers answer from the snapshot and the built-in list only.
+// Offline resolvers answer only from the snapshot and the built-in list.
 func TestSnapshot(t *testing.T) {
 	r := newResolver(t, Config{Offline: true})
 	for _, tt := range []struct {
@@ -67,7 +67,7 @@ func TestSourceOrder(t *testing.T) {
 	wantResolve(t, r, autnum(15169), "override 15169 http://mine.invalid/")
 	wantResolve(t, r, entity("x-arin"), "override ARIN https://mine.invalid/")
 
-	// One server is the answer to everything, even to questions without another answer.
+	// The server is the answer to all questions, even to questions without another answer.
 	p := newPublisher(t, wholeSet())
 	r = newResolver(t, Config{Server: "http://127.0.0.1:1/rdap", Overrides: o, BaseURL: p.URL})
 	for _, q := range []Question{domain("example.com"), domain("a.nosuch"), autnum(0), domain("0/25.2.0.192.in-addr.arpa")} {
@@ -79,7 +79,7 @@ func TestSourceOrder(t *testing.T) {
 	}
 }
 
-// Case bs01.
+// TestNoService covers questions without a server (case bs01).
 func TestNoService(t *testing.T) {
 	p := newPublisher(t, map[string]string{"dns.json": dns("", "example")})
 	c := newClock()
@@ -100,7 +100,7 @@ func TestNoService(t *testing.T) {
 	}
 }
 
-// An error from an old copy has its age, and the reason.
+// An error from an old copy includes its age, and the reason why the copy is old.
 func TestNoServiceFromOldCopy(t *testing.T) {
 	dir := t.TempDir()
 	p := newPublisher(t, map[string]string{"dns.json": dns("", "example")})
@@ -180,7 +180,7 @@ func TestBadConfig(t *testing.T) {
 	}
 }
 
-// Files replace everything that IANA publishes.
+// Files replace all files that IANA publishes.
 func TestFiles(t *testing.T) {
 	p := newPublisher(t, wholeSet())
 	r := newResolver(t, Config{Dir: t.TempDir(), BaseURL: p.URL, Files: map[Registry][]byte{RegistryDNS: []byte("\xef\xbb\xbf" + dns("", "zz"))}})

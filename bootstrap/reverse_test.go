@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Case bs06.
+// TestReverse covers reverse names (case bs06).
 func TestReverse(t *testing.T) {
 	r := newResolver(t, Config{Files: map[Registry][]byte{
 		RegistryIPv4: []byte(services(`[["192.0.2.0/24"],["https://rir4.invalid/rdap/"]],[["198.0.0.0/8"],["https://wide.invalid/"]]`)),
@@ -33,8 +33,8 @@ func TestReverse(t *testing.T) {
 	} {
 		wantResolve(t, r, domain(name), want)
 	}
-	// Wider than the entry, or in none: the built-in list with its "arpa" must not
-	// answer for the address registries.
+	// The names are wider than the entry, or in no entry. The built-in list with its "arpa"
+	// must not answer for the address registries.
 	for _, name := range []string{"192.in-addr.arpa", "0.192.in-addr.arpa", "3.0.192.in-addr.arpa", "2.ip6.arpa", "9.b.d.0.1.0.0.2.ip6.arpa"} {
 		var none *NoServiceError
 		if a, err := r.Resolve(t.Context(), domain(name)); !errors.As(err, &none) || none.Name != name {

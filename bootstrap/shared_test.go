@@ -47,7 +47,7 @@ func TestSharedCases(t *testing.T) {
 	}
 }
 
-// The snapshot has the content of IANA's files when it was made.
+// The snapshot has the content that IANA's files had when it was made.
 func TestSharedRegistries(t *testing.T) {
 	for i := range registries {
 		reg := Registry(i)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// files returns a resolver with the given files only.
+// files returns a resolver that has only the given files.
 func files(t testing.TB, m map[Registry]string) *Resolver {
 	raw := make(map[Registry][]byte)
 	for reg, text := range m {
@@ -14,7 +14,7 @@ func files(t testing.TB, m map[Registry]string) *Resolver {
 	return newResolver(t, Config{Files: raw, IANAOnly: true})
 }
 
-// Case bs03, and boundary cases of names.
+// TestDomain covers domain names, including boundary cases (case bs03).
 func TestDomain(t *testing.T) {
 	r := files(t, map[Registry]string{RegistryDNS: dns("", "zz", "co.zz", "qq", "XN--P1AI", "a.b.c.yy")})
 	for name, entry := range map[string]string{
@@ -65,7 +65,7 @@ func TestAddress(t *testing.T) {
 	} {
 		wantResolve(t, r, address(in), want)
 	}
-	// Wider than the entry, next to it, or of the other family.
+	// The prefixes are wider than the entry, next to the entry, or of the other family.
 	for _, in := range []string{"192.0.2.0/23", "192.0.0.0/8", "192.0.3.0", "11.0.0.0", "2001:db8::/31", "2001:db9::", "::"} {
 		if a, err := r.Resolve(t.Context(), address(in)); !errors.Is(err, ErrNoService) {
 			t.Errorf("%s: %+v, %v; want no service", in, a, err)
@@ -76,7 +76,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// Case bs05.
+// TestAutnum covers AS numbers (case bs05).
 func TestAutnum(t *testing.T) {
 	r := files(t, map[Registry]string{RegistryASN: services(
 		`[["64496-64499"],["https://a.invalid/"]],[["64500"],["https://b.invalid/"]],[["64501-64511","4294967295"],["https://c.invalid/"]]`)})
@@ -96,7 +96,7 @@ func TestAutnum(t *testing.T) {
 	}
 }
 
-// Overrides may nest ranges; the one that starts last is the most specific.
+// Overrides may nest ranges. The range that starts last is the most specific.
 func TestAutnumNested(t *testing.T) {
 	r := files(t, map[Registry]string{RegistryASN: services(
 		`[["1-1000"],["https://a.invalid/"]],[["10-20","10-10"],["https://b.invalid/"]],[["15-16"],["https://c.invalid/"]],[["15-16"],["https://c2.invalid/"]],[["1-5"],["https://d.invalid/"]]`)})
@@ -124,7 +124,7 @@ func TestEntity(t *testing.T) {
 	}
 }
 
-// Case bs09: the order in which to try servers.
+// TestURLOrder checks the order in which to try servers (case bs09).
 func TestURLOrder(t *testing.T) {
 	const text = `[["zz"],["https://192.0.2.1:9/","https://127.0.0.1:8080/"]],
 		[["yy"],["http://a.invalid/","https://b.invalid/x","http://c.invalid","https://d.invalid/?key=1","https://b.invalid/x/"]],

@@ -28,7 +28,7 @@ func TestTopLevelDomains(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	// Names below, and questions about all of them, are in the registry.
+	// Names below a top-level domain, and questions about all such names, are in the registry.
 	for _, q := range []Question{{For: ForDomain, Name: "alpha.com"}, {For: ForDomain, Name: "com", Below: true}, {For: ForNameserver, Name: "ns1.alpha.com"}} {
 		if a, err := resolve(r, q); err != nil || a.Entry != "com" || a.Source != SourceSnapshot {
 			t.Errorf("%+v: %+v, %v", q, a, err)

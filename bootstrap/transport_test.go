@@ -25,11 +25,12 @@ func counting(t *testing.T, h http.Handler) (s *httptest.Server, accepted *atomi
 	return s, accepted
 }
 
-// A redirect of a publisher must not lead to a private address. The server that the
-// user specified may have one.
+// A redirect of a publisher must not point to a private address. The server that the user
+// specified may have a private address.
 func TestDownloadGuarded(t *testing.T) {
 	inside, accepted := counting(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(dns("", "zz"))) // the client may have refused and closed
+		// the client may have refused the redirect and closed the connection
+		_, _ = w.Write([]byte(dns("", "zz")))
 	}))
 	port := inside.URL[strings.LastIndexByte(inside.URL, ':'):]
 	for _, place := range []string{inside.URL, "http://localhost" + port, "http://0.0.0.0" + port, "http://[::ffff:127.0.0.1]" + port} {
@@ -57,8 +58,8 @@ func TestDownloadGuarded(t *testing.T) {
 	wantResolve(t, r, domain("a.zz"), "iana zz https://zz.invalid/")
 }
 
-// Without a base URL from the user, IANA's name must not lead to a private address.
-// The user's proxy may have one, but must not be used to reach one.
+// Without a base URL from the user, IANA's name must not resolve to a private address. The
+// user's proxy may have a private address, but must not connect to one.
 func TestDownloadOfIANAGuarded(t *testing.T) {
 	inside, accepted := counting(t, http.NotFoundHandler())
 	client, closeIdle := ownClient("", false)

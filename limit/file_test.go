@@ -163,7 +163,7 @@ func TestFileBounded(t *testing.T) {
 func TestFileShared(t *testing.T) {
 	const programs, adds = 4, 25
 	path := os.Getenv("RDAPQ_TEST_BUDGETS")
-	if path != "" { // one of the programs
+	if path != "" { // this process is one of the programs
 		f := openFile(t, path)
 		for range adds {
 			f.Add("shared", Budget{Used: []Usage{{time.Now(), 1}}})
@@ -195,8 +195,8 @@ func TestFileShared(t *testing.T) {
 	}
 }
 
-// Batches that end flush the file while others add to it. No request is lost, and nothing
-// is written after Close.
+// Batches that end flush the file while other batches add to it. No request is lost, and
+// nothing is written after Close.
 func TestFileFlushDuringAdd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "budgets")
 	f, err := OpenFile(path)
@@ -209,7 +209,7 @@ func TestFileFlushDuringAdd(t *testing.T) {
 		wg.Go(func() {
 			for range each {
 				f.mu.Lock()
-				f.synced = time.Time{} // the next Add writes
+				f.synced = time.Time{} // makes the next Add write
 				f.mu.Unlock()
 				f.Add("rdap.example", Budget{Used: []Usage{{At: time.Now(), N: 1}}})
 			}

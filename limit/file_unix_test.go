@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Opening a pipe without a writer would block.
+// OpenFile must not open a pipe, because that would block without a writer.
 func TestFileIsNoPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "budgets")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

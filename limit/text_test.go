@@ -16,7 +16,8 @@ func TestStated(t *testing.T) {
 		{"100 RDAP queries in any 15 minutes", Rate{100, 15 * time.Minute}},
 		{"10 lookups every 30 seconds", Rate{10, 30 * time.Second}},
 		{"300 requests within a day", Rate{300, 24 * time.Hour}},
-		{"10 queries per minute and 100 queries per hour", Rate{100, time.Hour}}, // the stricter one in the long run
+		// the limit that is stricter in the long run
+		{"10 queries per minute and 100 queries per hour", Rate{100, time.Hour}},
 		{"Die Grenze ist 10 queries per minute.", Rate{10, time.Minute}},
 
 		{"Rate limit: 10 per minute", Rate{10, time.Minute}},

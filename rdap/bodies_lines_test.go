@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// The functions of this file format parts of a response like an expectation.
+// The functions of this file format parts of a response in the form of an expectation.
 
-// eventLines optionally omits the events that a Summary includes.
+// eventLines returns the events. Without others, it omits events that a Summary includes.
 func eventLines(events []Event, others bool) []string {
 	var out []string
 	for _, e := range events {
@@ -49,7 +49,8 @@ func truncationLines(rec *Record) []string {
 	return out
 }
 
-// hostLines returns the nameservers with addresses, or the response's own addresses.
+// hostLines returns the nameservers with their addresses, or the addresses of a nameserver's
+// own response.
 func hostLines(rec *Record) []string {
 	var out []string
 	add := func(name string, v4, v6 []string) {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// An expectation is the complete content of a response, written by a person who read it.
-// The package must not find anything else.
+// An expectation is the complete content of a response, written by a person who read it. The
+// package must find nothing else.
 type expectation struct {
 	Query   string   `json:"query"`   // query for the response: a type and an object, or a URL
 	Status  int      `json:"status"`  // HTTP status of the response; 0 means 200
@@ -24,30 +24,32 @@ type expectation struct {
 	Wider   string   `json:"wider"`   // range of the response, if larger than the query
 	Warned  []string `json:"warned"`  // warnings of the lookup, except those about truncation
 
-	Unreadable string          `json:"unreadable"` // part of the error of ReadRecord
-	Card       *cardExpected   `json:"card"`       // content of a body that is only a contact card
-	Class      string          `json:"class"`
-	Summary    Summary         `json:"summary"`
-	Events     []string        `json:"events"`   // except registration, last changed and expiration with dates
-	Problems   []string        `json:"problems"` // path: "odd" if it was read nevertheless, else "lost"
-	Redacted   []string        `json:"redacted"`
-	Truncated  []string        `json:"truncated"`
-	Contacts   []string        `json:"contacts"`
-	Details    json.RawMessage `json:"details"` // details of selected contacts, by path
-	Hosts      []string        `json:"hosts"`   // nameservers with their addresses
-	Variants   []string        `json:"variants"`
-	SecureDNS  []string        `json:"secure_dns"`
-	Network    string          `json:"network"` // of a reverse domain
-	PublicIDs  []string        `json:"public_ids"`
-	Actor      []string        `json:"actor"`   // asEventActor
-	Held       []string        `json:"held"`    // networks and AS numbers of an entity
-	Links      []string        `json:"links"`   // to RDAP responses and geofeeds
-	Origins    []uint32        `json:"origins"` // AS numbers that announce a network
-	Results    []string        `json:"results"` // of a search
-	Notices    int             `json:"notices"`
-	ErrorCode  int             `json:"error_code"`
-	Title      string          `json:"title"`
-	Lines      int             `json:"description"`
+	Unreadable string        `json:"unreadable"` // part of the error of Read
+	Card       *cardExpected `json:"card"`       // content of a body that is only a contact card
+	Class      string        `json:"class"`
+	Summary    Summary       `json:"summary"`
+	// events, except registration, last changed and expiration with dates
+	Events []string `json:"events"`
+	// problems in the form "path: odd" if the value was read, else "path: lost"
+	Problems  []string        `json:"problems"`
+	Redacted  []string        `json:"redacted"`
+	Truncated []string        `json:"truncated"`
+	Contacts  []string        `json:"contacts"`
+	Details   json.RawMessage `json:"details"` // details of selected contacts, by path
+	Hosts     []string        `json:"hosts"`   // nameservers with their addresses
+	Variants  []string        `json:"variants"`
+	SecureDNS []string        `json:"secure_dns"`
+	Network   string          `json:"network"` // network of a reverse domain
+	PublicIDs []string        `json:"public_ids"`
+	Actor     []string        `json:"actor"`   // events of asEventActor
+	Held      []string        `json:"held"`    // networks and AS numbers of an entity
+	Links     []string        `json:"links"`   // links to RDAP responses and geofeeds
+	Origins   []uint32        `json:"origins"` // AS numbers that announce a network
+	Results   []string        `json:"results"` // results of a search
+	Notices   int             `json:"notices"`
+	ErrorCode int             `json:"error_code"`
+	Title     string          `json:"title"`
+	Lines     int             `json:"description"`
 }
 
 type cardExpected struct {
@@ -85,7 +87,7 @@ func TestBodies(t *testing.T) {
 	checkFolder(t, sharedBodies(t), "bodies.expect.json")
 }
 
-// TestShapes reads fictitious responses with these shapes and more.
+// TestShapes reads fictitious responses in the shapes that occur in practice, and in others.
 func TestShapes(t *testing.T) {
 	checkFolder(t, filepath.Join("testdata", "shapes"), "shapes.expect.json")
 }
@@ -193,7 +195,7 @@ func problemKinds(rec *Record) []string {
 	return sorted(out)
 }
 
-// A holder is a card with its owner.
+// A holder is a card with the path of its owner.
 type holder struct {
 	path   string
 	depth  int
@@ -202,7 +204,7 @@ type holder struct {
 	handle string
 }
 
-// cards returns the contacts of a response, its own first.
+// cards returns the contacts of a response. Its own contact is first.
 func cards(rec *Record) []holder {
 	var out []holder
 	depth := 0
@@ -250,7 +252,7 @@ func contactLines(rec *Record) []string {
 	return out
 }
 
-// checkDetails compares the other content of the listed cards.
+// checkDetails compares the remaining content of the listed cards.
 func checkDetails(t *testing.T, raw json.RawMessage, rec *Record) {
 	t.Helper()
 	want := map[string][]string{}

@@ -114,7 +114,7 @@ func checkCompact(t *testing.T, raw []byte) {
 	}
 	var a, b any
 	if json.Unmarshal(trimBOM(raw), &a) != nil || json.Unmarshal(out, &b) != nil {
-		return // a number that encoding/json finds too large
+		return // the body has a number that encoding/json finds too large
 	}
 	if !reflect.DeepEqual(a, b) { // cmp.Diff is too slow for values nested 50 levels deep
 		t.Fatalf("changed: %q became %q", raw, out)

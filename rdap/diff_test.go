@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// diffBody is a registered domain. Tests replace parts of it.
+// diffBody describes a registered domain. Tests replace parts of it.
 const diffBody = `{"objectClassName":"domain","handle":"D-1","ldhName":"harbour.example",
  "status":["active","client transfer prohibited"],
  "nameservers":[{"ldhName":"ns1.harbour.example","ipAddresses":{"v4":["192.0.2.1"],"v6":["2001:db8::1"]}},{"ldhName":"ns2.xn--hfen-loa.example"}],
@@ -29,9 +29,9 @@ const diffNetwork = `{"objectClassName":"ip network","handle":"NET-1","startAddr
 func TestDiff(t *testing.T) {
 	tests := []struct {
 		name     string
-		body     string // diffBody without one
+		body     string // response body; empty means diffBody
 		old, new string
-		want     []string // "FIELD: OLD > NEW"
+		want     []string // expected changes in the form "FIELD: OLD > NEW"
 	}{
 		{name: "the same"},
 		{name: "handle", old: `"D-1"`, new: `"D-2"`, want: []string{"handle: D-1 > D-2"}},
@@ -115,7 +115,7 @@ func TestDiff(t *testing.T) {
 			if d := cmp.Diff(tt.want, got); d != "" && len(tt.want)+len(got) > 0 {
 				t.Errorf("(-want +got)\n%s", d)
 			}
-			// In the other direction, old and new change places.
+			// In the other direction, old and new trade places.
 			back := Diff(after, before)
 			for i := range back {
 				c := &back[i]

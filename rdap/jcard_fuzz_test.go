@@ -67,7 +67,7 @@ func checkCard(t *testing.T, member string, card []byte) {
 	answer := slices.Concat([]byte(`{"objectClassName":"entity","`+member+`":`), card, []byte("}"))
 	rec, err := Read(answer)
 	if err != nil {
-		return // too deep
+		return // the card nests too deeply
 	}
 	c := rec.Contact()
 	for _, p := range c.Problems {

@@ -8,8 +8,7 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// A Record has the data that a registrar imports. Data that a server omits are
-// absent and never made up.
+// A Record has the data that a registrar imports. Read leaves data that a server omits empty.
 func ExampleRead() {
 	rec, err := rdap.Read([]byte(`{
 		"objectClassName": "domain", "ldhName": "ALPHA.EXAMPLE.", "status": ["client transfer prohibited"],
@@ -40,7 +39,7 @@ func ExampleRead() {
 	// Registrant Name: by request
 }
 
-// A monitor compares the record of today with that of yesterday.
+// A monitor compares today's record with yesterday's.
 func ExampleDiff() {
 	before, err := rdap.Read([]byte(`{"objectClassName": "domain", "ldhName": "alpha.example", "status": ["active"],
 		"nameservers": [{"ldhName": "ns1.alpha.example"}, {"ldhName": "ns2.alpha.example"}]}`))

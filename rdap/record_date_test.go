@@ -7,7 +7,7 @@ import (
 
 func TestParseDate(t *testing.T) {
 	for in, want := range map[string]struct {
-		time string // RFC 3339, UTC; without a time for a date only; empty means none
+		time string // date in RFC 3339 format, UTC; without a time for a day; empty means none
 		form dateForm
 	}{
 		"":                              {"", dateRFC3339},
@@ -83,7 +83,7 @@ func FuzzDate(f *testing.F) {
 		case got.Year() <= 1:
 			t.Fatalf("%q: %v", s, got)
 		}
-		// Formatting a parsed date and parsing it again yields the same time.
+		// A parsed date that is formatted and parsed again yields the same time.
 		again, _, form := parseDate(got.Format(time.RFC3339Nano))
 		if !again.Equal(got) || form != dateRFC3339 {
 			t.Fatalf("%q: %v, again %v, form %d", s, got, again, form)

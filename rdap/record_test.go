@@ -239,8 +239,8 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// A small response that decodes to a large record is read up to the limit, and a
-// problem reports where reading stopped.
+// A small response that decodes to a large record is read up to the limit, and a problem
+// reports the place where reading stopped.
 func TestReadBounded(t *testing.T) {
 	testrun.SkipWithRaceDetector(t)
 	const many = 200_000
@@ -271,7 +271,7 @@ func TestReadBounded(t *testing.T) {
 			t.Errorf("%s: summary %+v, %v", member, s, err)
 		}
 	}
-	// The largest usual page of search results is read completely.
+	// The largest usual page of search results is below the limit.
 	one := `{"objectClassName":"domain","ldhName":"a.example","status":["active"],"events":[{"eventAction":"registration","eventDate":"2020-01-01T00:00:00Z"}],` +
 		`"nameservers":[{"ldhName":"ns1.a.example"},{"ldhName":"ns2.a.example"}],"entities":[{"roles":["registrar"]},{"roles":["registrant"]}],"links":[{"href":"/a"}]}`
 	rec, err := Read([]byte(`{"domainSearchResults":[` + one + strings.Repeat(","+one, 999) + `]}`))
@@ -326,7 +326,8 @@ func TestAddressRange(t *testing.T) {
 			"startAddress: expected an address, found a prefix|endAddress: expected an address, found a prefix",
 		},
 		{"192.0.2.0", "", "192.0.2.0", "", "", ""},
-		// Ambiguous: a network with host bits, a prefix or an address, octal or decimal numbers.
+		// The range is ambiguous: a network with host bits, a prefix or an address, octal or
+		// decimal numbers.
 		{
 			"192.0.2.9/24", "192.0.2.9/24", "192.0.2.9", "192.0.2.9", "",
 			"startAddress: expected an address, found a prefix|endAddress: expected an address, found a prefix|: startAddress and endAddress do not form a range (lost)",
@@ -404,9 +405,9 @@ func TestInBrief(t *testing.T) {
 	}
 }
 
-// Most responses have notices of omitted data in many entities.
+// Notices of omitted data, which most responses have in many entities, cause no allocation.
 func TestTruncationsDoNotAllocate(t *testing.T) {
-	testrun.SkipWithRaceDetector(t) // it empties pools at random
+	testrun.SkipWithRaceDetector(t) // the race detector empties pools at random
 	const entity = `,{"remarks":[{"title":"REDACTED FOR PRIVACY","type":"object redacted due to authorization","description":["Some data was removed."]}]}`
 	allocs := func(entities int) float64 {
 		raw := []byte(`{"objectClassName":"domain","entities":[{}` + strings.Repeat(entity, entities) + `]}`)
@@ -596,7 +597,7 @@ func TestUnicodeName(t *testing.T) {
 		{"xn--bcher-kva.example", "paypal.example", false},
 		{"xn--bcher-kva.example", "bücher.example.evil", false},
 		{"xn--bcher-kva.example", "bucher.example", false},
-		{"paypal.example", "pаypal.example", false}, // with a Cyrillic letter
+		{"paypal.example", "pаypal.example", false}, // the first letter "a" is Cyrillic
 		{"xn--zzz-.example", "x.example", false},
 		{"a.example", "a.example\u202e", false},
 	} {

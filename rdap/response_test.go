@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// checkResponse compares the methods of a Response with the functions on its bytes.
+// checkResponse compares the methods of a Response with the functions on the response's bytes.
 func checkResponse(t *testing.T, raw []byte) {
 	t.Helper()
 	r, err := Parse(raw)

@@ -50,7 +50,7 @@ func scanTexts() []string {
 	for _, v := range values {
 		out = append(out, v, `{"a":`+v+`}`, `{"a":[`+v+`,1]}`, ` {"a" :[1, `+v+"]}\r\n")
 	}
-	// Put every end of a string at each offset within eight bytes.
+	// Put the end of each string at each offset within eight bytes.
 	for n := range 20 {
 		pad := strings.Repeat("x", n)
 		for _, end := range []string{`"`, `\"`, `\\"`, `\n"`, `\u00e9"`, `\q"`, "\n\"", "é\"", "\x7f\"", "\xff\"", "", `\`, `\u00`} {

@@ -33,8 +33,8 @@ func problemLines(problems []Problem) []string {
 	return out
 }
 
-// Summaries of responses in the shapes that registries and registrars send, as read
-// by a person.
+// summaries has summaries of responses in the shapes that registries and registrars send, as
+// read by a person.
 var summaries = []struct {
 	name     string
 	want     Summary
@@ -81,7 +81,7 @@ var summaries = []struct {
 		AbuseEmail: "irt@reef.example", Start: "2001:db8:100::", End: "2001:db8:1ff:ffff:ffff:ffff:ffff:ffff",
 		CIDRs: []string{"2001:db8:100::/40"}, Holder: "Reef Laboratory", Country: "AU",
 	}, nil},
-	// There is no holder: no entity has the role registrant.
+	// The Holder is empty, because no entity has the role registrant.
 	{"afrinic-network", Summary{
 		Handle: "192.0.2.0 - 192.0.2.207", Name: "SAVANNA", Statuses: []string{"reserved"},
 		Start: "192.0.2.0", End: "192.0.2.207",
@@ -403,7 +403,7 @@ func BenchmarkSummary(b *testing.B) {
 			}
 		}
 	})
-	// encoding/json with the minimum that a Summary needs, without decoding cards.
+	// An entity lets encoding/json decode the minimum that a Summary needs, without cards.
 	type entity struct {
 		Handle    string
 		Roles     []string
@@ -444,7 +444,7 @@ func BenchmarkSummary(b *testing.B) {
 	})
 }
 
-// benchAnswer is a registrar's response of about 4 kB without white space, as sent.
+// benchAnswer returns a registrar's response of about 4 kB without white space, as sent.
 func benchAnswer(b *testing.B) []byte {
 	raw, _, err := Compact(nil, fixture(b, "registrar-redacted"))
 	if err != nil {
@@ -453,7 +453,7 @@ func benchAnswer(b *testing.B) []byte {
 	return raw
 }
 
-// Address and number of the abuse contact belong to one contact.
+// E-mail address and phone number of the abuse contact belong to one contact.
 func TestAbuseOfOneContact(t *testing.T) {
 	contact := func(role, mail, phone string, inside ...string) string {
 		card := `["fn",{},"text","X"]`
@@ -485,7 +485,7 @@ func TestAbuseOfOneContact(t *testing.T) {
 	}
 }
 
-// A registrar with only a number gets its name from that number.
+// A registrar with only a number gets its name from the number.
 func TestRegistrarByNumber(t *testing.T) {
 	s, _, err := Summarize([]byte(`{"objectClassName":"domain","entities":[{"roles":["Registrar"],"publicIds":[{"type":"IANA Registrar ID","identifier":"9999"}]}]}`))
 	if err != nil || s.Registrar != "IANA 9999" || s.RegistrarID != "9999" {

@@ -12,7 +12,7 @@ import (
 	"github.com/rdapq/rdapq/rdapqtest"
 )
 
-// exampleT is a *testing.T for the examples, which get none.
+// An exampleT is a testing.TB for the examples, which have no *testing.T.
 type exampleT struct {
 	testing.TB
 	cleanups []func()
@@ -43,7 +43,7 @@ func isTaken(ctx context.Context, c *client.Client, name string) (bool, error) {
 }
 
 func ExampleNewServer() {
-	t := new(exampleT) // a *testing.T in a test
+	t := new(exampleT) // in a test, this is a *testing.T
 	defer t.end()
 
 	s := rdapqtest.NewServer(t, map[string][]byte{
@@ -65,14 +65,14 @@ func ExampleNewServer() {
 }
 
 func ExampleServer_SetFaults() {
-	t := new(exampleT) // a *testing.T in a test
+	t := new(exampleT) // in a test, this is a *testing.T
 	defer t.end()
 
 	s := rdapqtest.NewServer(t, map[string][]byte{
 		"domain/taken.example": rdapqtest.Domain{Name: "taken.example"}.JSON(),
 	})
 	config := s.Config()
-	config.MaxWait = -1 // report a rate limit at once
+	config.MaxWait = -1 // report a rate limit immediately
 	c, err := client.New(config)
 	if err != nil {
 		t.Fatal(err)

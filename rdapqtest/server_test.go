@@ -16,7 +16,7 @@ import (
 	"github.com/rdapq/rdapq/rdapqtest"
 )
 
-// newClient returns a client of a server that is closed when the test ends.
+// newClient returns a client of a server. The client closes when the test ends.
 func newClient(t *testing.T, s *rdapqtest.Server, change func(*client.Config)) *client.Client {
 	t.Helper()
 	config := s.Config()
@@ -109,8 +109,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestDomain reads the object of a Domain, and follows its link to a registrar at a base
-// path.
+// TestDomain reads the object of a Domain, and follows the link to a registrar at a base path.
 func TestDomain(t *testing.T) {
 	s := rdapqtest.NewServer(t, nil)
 	expires := time.Date(2027, 3, 4, 5, 6, 7, 0, time.UTC)
@@ -136,7 +135,7 @@ func TestDomain(t *testing.T) {
 	}
 }
 
-// TestFaults checks what a client makes of each fault.
+// TestFaults checks the result of a client for each fault.
 func TestFaults(t *testing.T) {
 	for name, test := range map[string]struct {
 		fault rdapqtest.Fault
@@ -208,7 +207,7 @@ func newRequest(t *testing.T, url string) *http.Request {
 	return r
 }
 
-// TestCounts holds requests to count them.
+// TestCounts holds requests while it counts them.
 func TestCounts(t *testing.T) {
 	s := rdapqtest.NewServer(t, nil)
 	release := make(chan struct{})
@@ -275,7 +274,7 @@ func TestMemoryServer(t *testing.T) {
 	})
 }
 
-// TestCertificatePEM uses the server as another process does.
+// TestCertificatePEM uses the server as another process would.
 func TestCertificatePEM(t *testing.T) {
 	s := rdapqtest.NewServer(t, nil)
 	roots := x509.NewCertPool()

@@ -35,7 +35,7 @@ func newBatchTrial(t *testing.T, names ...string) *batchTrial {
 		t.Fatal(err)
 	}
 	b := &batchTrial{server: rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true}), names: names, home: t.TempDir()}
-	dir := filepath.Join(t.TempDir(), "it's a directory") // needs quoting in a shell
+	dir := filepath.Join(t.TempDir(), "it's a directory") // the name needs quoting in a shell
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -135,8 +135,7 @@ func TestSignalFinishesInFlight(t *testing.T) {
 			b := newBatchTrial(t, append(append(numbered("first", 5), "held.example"), numbered("last", 200)...)...)
 			release := make(chan struct{})
 			b.server.On("/domain/held*", rdaptest.Until(release))
-			// Slow enough that the signal arrives before all queries are
-			// sent.
+			// The latency is so long that the signal arrives before all queries are sent.
 			b.server.On("/domain/last*", rdaptest.Until(release), rdaptest.Latency(50*time.Millisecond))
 			cmd, stderr := b.start(t, flags...)
 			if err := b.server.AwaitRequests(t.Context(), 6); err != nil {
@@ -170,8 +169,8 @@ func TestSignalFinishesInFlight(t *testing.T) {
 	}
 }
 
-// A server that never responds delays the end of the run after the first signal. The
-// second signal ends it. Rows written before are kept, and the run can be resumed.
+// A server that never responds delays the end of the run after the first signal. The second
+// signal ends it. The file still has the rows written before, and the run can be resumed.
 func TestSecondSignalStopsBatch(t *testing.T) {
 	t.Parallel()
 	b := newBatchTrial(t, append(numbered("first", 5), numbered("stuck", 20)...)...)
@@ -202,12 +201,11 @@ func TestResumeAfterKill(t *testing.T) {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			t.Parallel()
 			b := newBatchTrial(t, numbered("name", 300)...)
-			written := make(map[string]int) // rows written, and the requests sent for each until then
+			written := make(map[string]int) // rows written, and the requests sent for each name until then
 			held, open := make(chan struct{}), make(chan struct{})
 			close(open)
 			for round := range 5 {
-				// The server responds to this many requests, fewer than
-				// there are names.
+				// The server responds to this many requests, fewer than the number of names.
 				n, before, rows := 20+10*round, len(b.server.Log()), b.rows()
 				b.server.On("/domain/*", rdaptest.Until(held), rdaptest.First(n, rdaptest.Until(open)))
 				cmd, _ := b.start(t, append(flags, "-j", "4")...)
@@ -220,7 +218,7 @@ func TestResumeAfterKill(t *testing.T) {
 				_ = cmd.Process.Kill()
 				_ = cmd.Wait()
 				if err := b.server.AwaitOpen(t.Context(), 0); err != nil {
-					t.Fatal(err) // no request for it is in flight
+					t.Fatal(err) // no request for the name is in flight
 				}
 				for name, n := range written {
 					if got := b.asked()[name]; got != n {
@@ -250,7 +248,7 @@ func TestResumeAfterKill(t *testing.T) {
 	}
 }
 
-// Of two concurrent runs with the same output, the second ends without touching it.
+// Of two concurrent runs with the same output, the second ends without touching the output.
 func TestConcurrentRunsOnOneOutput(t *testing.T) {
 	t.Parallel()
 	b := newBatchTrial(t, "held.example")

@@ -42,7 +42,7 @@ func TestBenchCountsMatchServers(t *testing.T) {
 	const lookups, runs, servers = 10, 2, 2
 	for _, tt := range []struct {
 		mode                       string
-		connections, full, resumed int64 // of one run
+		connections, full, resumed int64 // counts of one run
 		early                      int64
 		warmFull                   int64
 		trips                      float64
@@ -63,7 +63,7 @@ func TestBenchCountsMatchServers(t *testing.T) {
 			args := []string{"-j", "1", "-n", "10", "--runs", "2", "--modes", tt.mode}
 			if tt.early > 0 {
 				// With a round-trip time of 0 the handshake can end before the request is
-				// ready, so it would not be sent as early data.
+				// ready. The request would then not be sent as early data.
 				args = append(args, "--demo-rtt", "200ms")
 			}
 			r, demo := runBench(t, args...)
@@ -77,11 +77,12 @@ func TestBenchCountsMatchServers(t *testing.T) {
 				seen, early = h3.Counts, h3.EarlyAccepted
 			}
 			if tt.early > 0 {
-				// The response to early data can arrive before the client has sent the
-				// end of its handshake. The client then never sends it.
+				// The response to early data can arrive before the client has sent the end of
+				// its handshake. The client then never sends that end.
 				seen.Resumed += seen.FailedHandshakes
 			}
-			said := rdaptest.Counts{Connections: servers, FullHandshakes: tt.warmFull, Requests: servers} // of the warm-up
+			// counts of the warm-up
+			said := rdaptest.Counts{Connections: servers, FullHandshakes: tt.warmFull, Requests: servers}
 			m := r.Modes[0]
 			for _, one := range m.Runs {
 				said.Connections += one.Connections
@@ -123,8 +124,8 @@ func TestBenchMeasuresRoundTrips(t *testing.T) {
 	}
 }
 
-// TestBenchIsRight checks the default run of bench on an idle machine. Counts are exact
-// on any machine, but times are not on a busy one. So the test runs only on request and
+// TestBenchIsRight checks the default run of bench on an idle machine. Counts are exact on any
+// machine, but times are inexact on a busy machine. Therefore the test runs only on request and
 // repeats a disturbed run. If every run was disturbed, it skips the check of times.
 func TestBenchIsRight(t *testing.T) {
 	if os.Getenv("RDAPQ_BENCH") == "" {

@@ -2,8 +2,8 @@ package main
 
 import "testing"
 
-// The limit is at least smallMemory. It is other plus twice live, or nine eighths of
-// live if that is large. It never decreases as memory use grows.
+// The limit is at least smallMemory. It is other plus twice live, or other plus nine eighths of
+// live for a large live. The limit never decreases as memory use grows.
 func TestLimitFor(t *testing.T) {
 	for other := uint64(2 << 20); other < 100<<20; other *= 3 {
 		before := uint64(smallMemory)

@@ -9,8 +9,8 @@ import (
 	"github.com/rdapq/rdapq/internal/namespace"
 )
 
-// A new network namespace has no route to the servers of --demo. The command reports
-// that without trying.
+// A new network namespace has no route to the servers of --demo. The command reports the
+// missing route without trying to connect.
 func TestDemoWithoutLoopback(t *testing.T) {
 	if !namespace.Enter(t) {
 		return

@@ -13,8 +13,8 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// runDemo runs the command in this process. It returns its output and its closed
-// session, with the demo servers, which count independently.
+// runDemo runs the command in this process. It returns the output of the command and its closed
+// session, which has the demo servers. These servers count independently.
 func runDemo(t *testing.T, args ...string) (stdout, stderr string, s *session) {
 	t.Helper()
 	atHome(t)

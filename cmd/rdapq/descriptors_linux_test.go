@@ -25,8 +25,8 @@ const manyHostsEnv = "RDAPQ_TEST_HOSTS"
 // manyHostsMemory limits the peak memory, of which the program itself takes 18 MiB.
 const manyHostsMemory = 96_000_000
 
-// A batch with more hosts than available file descriptors produces a result for every
-// line, in bounded memory.
+// A batch with more hosts than available file descriptors produces a result for every line,
+// within a memory limit.
 func TestManyHosts(t *testing.T) {
 	testrun.SkipWithRaceDetector(t)
 	if !namespace.Enter(t) {

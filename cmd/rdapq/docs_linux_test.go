@@ -19,7 +19,7 @@ import (
 	"github.com/rdapq/rdapq/internal/render"
 )
 
-// An example is a command that a document shows, with the output shown below it.
+// An example is a command that a document shows, with the output below the command.
 type example struct {
 	file    string
 	line    int
@@ -66,8 +66,8 @@ func examplesIn(t *testing.T, file string) (list []example) {
 	return list
 }
 
-// Variable parts of output: ages, times, which of several lookups opened the connection,
-// and the position of the line break in the line of times.
+// Patterns of variable output: ages, times, which of several lookups opened the connection, and
+// the position of the line break in the line of times.
 var (
 	variable = regexp.MustCompile(`\d+ (?:day|month|year)s? (?:ago|left)|\d[\d.]* m?s\b|· (?:new|reused) ·`)
 	timing   = regexp.MustCompile(`(?s)\n  time  .*?\n  traffic`)
@@ -94,8 +94,8 @@ func matches(text, pattern string, normal func(string) string) bool {
 	return text == "" || parts[len(parts)-1] == ""
 }
 
-// Parts of a measurement that depend on how steady the machine is: whether a mode is
-// reported as faster, and which steps are long enough to be drawn.
+// Patterns of output that depends on how steady the machine is: whether a mode is reported as
+// faster, and which steps are long enough to be drawn.
 var (
 	claims = regexp.MustCompile(`reuse was [\d.]+ times faster than no-reuse: 38 handshakes avoided|no significant difference between [a-z-]+ and [a-z-]+: their ranges overlap|[a-z-]+ took [\d.]+ times the time of [a-z-]+; no significant difference: their ranges overlap|\brange\b`)
 	legend = regexp.MustCompile(`▒ TCP|▓ TLS|█ first byte`)
@@ -120,17 +120,17 @@ func shape(text string) string {
 // erased matches the progress display of bench and the sequences that erase it.
 var erased = regexp.MustCompile(`(?:\x1b\[\d*A)*rdapq: [^\n]*\x1b\[K\r?\n|\x1b\[\d*[AJK]`)
 
-// The programs that an example may begin with: rdapq runs with the examples, and
-// shell commands that write its input. Everything else is in otherCommands.
+// ours matches the programs that an example may begin with. rdapq runs with the examples, and
+// so do shell commands that write its input. Other programs are in otherCommands.
 var ours = regexp.MustCompile(`^(?:[A-Z_]+=\S+ )*(rdapq|printf|echo) `)
 
 // updateDocs makes TestDocs replace the output in the documents, at the demo's default
 // round-trip time, except for parts shown as "...".
 var updateDocs = flag.Bool("update", false, "rewrite the output that documents show")
 
-// TestDocs runs every rdapq command of README and the documents, on a terminal of 80
-// columns, and compares the output if the document shows it. A line "..." of a document
-// matches any lines. The commands of a document run in one directory and in order.
+// TestDocs runs every rdapq command of README and the documents, on a terminal of 80 columns,
+// and compares the output if the document shows it. A line "..." in a document matches any
+// number of lines. The commands of a document run in one directory and in order.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	s := rdaptest.Start(t, rdaptest.Config{})
@@ -236,8 +236,8 @@ func afterLine(text string) string {
 	return rest
 }
 
-// measuredRow is a row of the table in measuring.md: a command, its connections and full
-// handshakes, or the range of each.
+// measuredRow matches a row of the table in measuring.md. A row has a command, and its
+// connections and full handshakes, or the range of each.
 var measuredRow = regexp.MustCompile("(?m)^\\| `(rdapq [^`]*)` \\| (\\d+) \\| (\\d+)(?: to (\\d+))? \\|")
 
 var receiptLine = regexp.MustCompile(`lookups over (\d+) connections?: (\d+) full`)
@@ -284,13 +284,14 @@ func number(t *testing.T, text string) int {
 	return n
 }
 
-// inlineFlags are flags in inline code: of rdapq, unless another program is named.
+// inlineFlags matches flags in inline code, which are flags of rdapq unless another program is
+// named.
 var (
 	inlineCode  = regexp.MustCompile("`([^`\n]+)`")
 	inlineFlags = regexp.MustCompile(`--[a-z][a-z0-9-]*`)
 )
 
-// Flags of other programs that the documents name.
+// foreignFlags lists flags of other programs that the documents name.
 var foreignFlags = []string{"--write-out", "--parallel"}
 
 // TestDocsFlags checks that every flag named in a document exists.
@@ -308,7 +309,7 @@ func TestDocsFlags(t *testing.T) {
 	seen := 0
 	for _, file := range documents(t) {
 		if strings.HasPrefix(file, "bench") || file == "CONTRIBUTING.md" {
-			continue // they are about other programs
+			continue // the text is about other programs
 		}
 		text, err := os.ReadFile(filepath.Join(repository(), file))
 		if err != nil {
@@ -328,20 +329,21 @@ func TestDocsFlags(t *testing.T) {
 	}
 }
 
-// otherCommands are the commands of the documents that TestDocs does not run. Either
-// .ci/run runs them, with the given line, or TestDocsOtherCommands does with RDAPQ_DOCS=1
-// and flags that shorten them. The files and tests that they name must exist in any case.
+// otherCommands are the commands of the documents that TestDocs does not run. Either .ci/run
+// runs them, with the given line, or TestDocsOtherCommands runs them with RDAPQ_DOCS=1 and
+// flags that shorten them. The files and tests that they name must exist in any case.
 var otherCommands = []struct{ begins, ci, short string }{
 	{begins: "go build ./...", ci: "go build -o /dev/null ./cmd/rdapq"},
 	{begins: "go vet ./...", ci: "go vet ./..."},
 	{begins: "go tool gofumpt", ci: "go tool gofumpt -l ."},
 	{begins: "go tool staticcheck", ci: "go tool staticcheck ./..."},
 	{begins: "go test ./...", ci: "go test -race ./..."},
-	{begins: "go test ./internal/render -run Golden -update", ci: "go test -race ./..."}, // without -update
+	// .ci/run does not use -update
+	{begins: "go test ./internal/render -run Golden -update", ci: "go test -race ./..."},
 	{begins: "RDAPQ_INTEROP=1 ", ci: "RDAPQ_INTEROP=1 go test ./interop"},
 	{begins: "go test ", short: "-benchtime 1x"},
 	{begins: "go install ", short: "-v"},
-	{begins: "go generate ", short: "-n"}, // it needs the network
+	{begins: "go generate ", short: "-n"}, // the command needs the network
 	{begins: "go run ./bench/kill", short: "-lines 600 -kills 2"},
 	{begins: "go run ./bench/batch", short: "-scale 1000"},
 	{begins: "go run ./bench/internet", short: "-names 2000"},
@@ -391,7 +393,7 @@ func TestDocsOtherCommands(t *testing.T) {
 	}
 }
 
-// runShort runs a command of the repository with flags that shorten it. They follow the
+// runShort runs a command of the repository with flags that shorten it. The flags follow the
 // package of go run, or the subcommand of go.
 func runShort(t *testing.T, line, short string) {
 	t.Helper()

@@ -10,10 +10,11 @@ import (
 	"testing"
 )
 
-// Results appended to the input would be read as queries until the disk is full.
+// The command refuses to append results to its input, which it would read as queries until the
+// disk is full.
 func TestOutputIsInput(t *testing.T) {
 	list := filepath.Join(t.TempDir(), "names.txt")
-	names := []byte(strings.Repeat("no name\n", 20_000)) // more than one read returns
+	names := []byte(strings.Repeat("no name\n", 20_000)) // more input than one read returns
 	if err := os.WriteFile(list, names, 0o600); err != nil {
 		t.Fatal(err)
 	}

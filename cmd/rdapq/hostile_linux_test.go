@@ -18,14 +18,13 @@ import (
 )
 
 const (
-	hostileSample = 60              // without RDAPQ_HOSTILE, one in hostileShare is tried
-	hostileMemory = 64 << 20        // bytes
+	hostileSample = 60              // without RDAPQ_HOSTILE, one in hostileSample servers is tried
+	hostileMemory = 64 << 20        // maximum memory in bytes
 	hostileBound  = 2 * time.Minute // a longer run counts as hanging; on an idle machine it takes at most 15 s
 )
 
-// With each hostile server, the command ends with a row per name, in bounded memory.
-// RDAPQ_HOSTILE=1 tries all kinds of servers and prints the slowest and the largest
-// run.
+// With each hostile server, the command ends with a row per name, within a memory limit.
+// RDAPQ_HOSTILE=1 tries all kinds of servers and prints the slowest and the largest run.
 func TestHostileConnections(t *testing.T) {
 	t.Parallel()
 	ca, caFile := hostileCA(t)
@@ -59,13 +58,13 @@ func hostileCA(t *testing.T) (*rdaptest.CA, string) {
 	return ca, file
 }
 
-// cost is the time and memory of a run of the command.
+// A cost is the time and memory of a run of the command.
 type cost struct {
 	time time.Duration
-	peak int64 // bytes of memory
+	peak int64 // peak memory in bytes
 }
 
-// extremes holds the slowest and the largest of several runs.
+// An extremes holds the slowest and the largest of several runs.
 type extremes struct {
 	mu      sync.Mutex
 	slowest string
@@ -89,8 +88,8 @@ func (e *extremes) log(t *testing.T) {
 	t.Logf("slowest: %s, %v; largest: %s, %d MiB", e.slowest, e.time, e.largest, e.peak>>20)
 }
 
-// lookUpRows runs the command with the state in home. Either all names are registered
-// or none.
+// lookUpRows runs the command with the state in home. registered states whether the names are
+// registered.
 func lookUpRows(t *testing.T, server, ca, home string, registered bool, flags ...string) (c cost) {
 	names := make([]string, 8)
 	for i := range names {

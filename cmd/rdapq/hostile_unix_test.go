@@ -22,8 +22,8 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// hostileTexts clear the screen, set the title, start a line, reverse text or hide text
-// if printed.
+// hostileTexts has texts that clear the screen, set the title, start a line, reverse text or
+// hide text if printed.
 var hostileTexts = map[string]string{
 	"escape sequences": "\x1b[2J\x1b]0;owned\x07\x1b]8;;http://evil.example\x1b\\\x1bP",
 	"C0 and DEL":       "\x00\x01\b\b\v\f\x0e\x1a\x7f",
@@ -34,8 +34,8 @@ var hostileTexts = map[string]string{
 	"tags":             "\U000e0001\U000e0041\U000e007f",
 }
 
-// acts returns the characters of an output that a terminal would interpret or not show.
-// Line feeds are the command's own, as are tabs in --format check.
+// acts returns the characters of an output that a terminal would interpret or hide. Line feeds
+// are the command's own, as are tabs in --format check.
 func acts(out []byte, tabs bool) string {
 	for i := 0; i < len(out); {
 		r, n := utf8.DecodeRune(out[i:])
@@ -52,8 +52,8 @@ func acts(out []byte, tabs bool) string {
 	return ""
 }
 
-// poisoned appends text to every string and member name of a document, except those
-// that identify its class.
+// poisoned appends text to every string and member name of a document, except strings that
+// identify its class.
 func poisoned(v any, text string) any {
 	switch v := v.(type) {
 	case string:
@@ -62,7 +62,7 @@ func poisoned(v any, text string) any {
 		out := make([]any, len(v))
 		for i := range v {
 			if s, ok := v[i].(string); ok && (s == "vcard" || len(v) > 3 && i < 3) {
-				out[i] = v[i] // the frame of a jCard
+				out[i] = v[i] // these elements are the frame of a jCard
 				continue
 			}
 			out[i] = poisoned(v[i], text)
@@ -126,7 +126,8 @@ func hostileServer(text *string) http.HandlerFunc {
 			out = bytes.ReplaceAll(out, []byte(r.Host), []byte("evil"+escaped(*text)+".example"))
 		}
 		if strings.HasPrefix(key, "raw") {
-			out = bytes.ReplaceAll(out, []byte(`example`), []byte("example"+*text)) // unescaped
+			// the text is not escaped here
+			out = bytes.ReplaceAll(out, []byte(`example`), []byte("example"+*text))
 		}
 		switch {
 		case strings.HasPrefix(key, "html"):
@@ -174,9 +175,9 @@ func formatted(format string) []string {
 	return []string{"--format", format}
 }
 
-// chosen reports whether a test runs the combination of the values with these indexes.
-// Without RDAPQ_HOSTILE=1 the last index, of n values, follows from the others: each value
-// is still combined with each value of every other list.
+// chosen reports whether a test runs the combination of the values with these indexes. Without
+// RDAPQ_HOSTILE=1 the last index, of n values, follows from the other indexes. Each value is
+// still combined with each value of every other list.
 func chosen(n, last int, others ...int) bool {
 	sum := 0
 	for _, i := range others {
@@ -185,8 +186,8 @@ func chosen(n, last int, others ...int) bool {
 	return rdaptest.AllHostile() || sum%n == last
 }
 
-// Hostile text in responses: each class in each format, including the text on standard
-// error. RDAPQ_HOSTILE=1 tries both levels of messages with each.
+// TestHostileTextInResponses covers hostile text in responses, with each class in each format,
+// and text on standard error. RDAPQ_HOSTILE=1 tries both levels of messages with each.
 func TestHostileTextInResponses(t *testing.T) {
 	for i, what := range slices.Sorted(maps.Keys(hostileTexts)) {
 		t.Run(what, func(t *testing.T) {
@@ -227,7 +228,7 @@ func writeCA(t *testing.T, s *rdaptest.Server) string {
 	return ca
 }
 
-// hostileHeads are response heads with a place for text.
+// hostileHeads has response heads with a place for text.
 var hostileHeads = map[string]string{
 	"reason":      "HTTP/1.1 500 %s\r\nContent-Length: 0\r\n\r\n",
 	"version":     "HTTP/%s 200 OK\r\n\r\n",
@@ -246,8 +247,8 @@ var hostileHeads = map[string]string{
 	"no HTTP":     "SSH-2.0 %s\r\n",
 }
 
-// Hostile text in response headers, as far as HTTP permits it, and in non-RDAP bodies.
-// RDAPQ_HOSTILE=1 tries both sets of flags with each.
+// TestHostileTextInHeaders covers hostile text in response headers, as far as HTTP permits, and
+// in non-RDAP bodies. RDAPQ_HOSTILE=1 tries both sets of flags with each.
 func TestHostileTextInHeaders(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
@@ -264,7 +265,7 @@ func TestHostileTextInHeaders(t *testing.T) {
 				if !chosen(2, k, i, j) {
 					continue
 				}
-				// They mostly wait for retries.
+				// These runs mostly wait for retries.
 				room <- struct{}{}
 				wait.Go(func() {
 					defer func() { <-room }()
@@ -277,7 +278,7 @@ func TestHostileTextInHeaders(t *testing.T) {
 	t.Logf("%d heads", n)
 }
 
-// Errors about certificates show the names in them.
+// Errors about certificates show the names in the certificates.
 func TestHostileTextInCertificates(t *testing.T) {
 	ca, err := rdaptest.NewCA()
 	if err != nil {
@@ -359,7 +360,7 @@ func TestHostileTextInBootstrapFiles(t *testing.T) {
 			for i, u := range []string{"https://evil" + in + ".example/", "https://127.0.0.1:1/" + in + "/", "http://127.0.0.1:1/" + in, "ev" + in + "il:x"} {
 				services = append(services, fmt.Sprintf(`[["zz%d"],["%s"]]`, i, u))
 			}
-			for i := range 2000 { // fewer entries than before would be refused
+			for i := range 2000 { // the command would refuse fewer entries than before
 				services = append(services, fmt.Sprintf(`[["filler%d","%s"],["https://127.0.0.1:1/"]]`, i, in))
 			}
 			var status atomic.Int32 // the command may have ended
@@ -383,7 +384,7 @@ func TestHostileTextInBootstrapFiles(t *testing.T) {
 	}
 }
 
-// Bytes that a server sends after its response are not printed on standard error.
+// Bytes that a server sends after its response do not appear on standard error.
 func TestTrailingBytesNotPrinted(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H1Only})
 	s.On("/domain/alpha.example", rdaptest.Junk("HTTP/1.1 404 Not Found\r\nContent-Type: application/rdap+json\r\nContent-Length: 17\r\n\r\n{\"errorCode\":404}HTTP/1.1 200 buy something else\r\n\r\n"))

@@ -35,7 +35,8 @@ func TestResumeCommand(t *testing.T) {
 		line []string
 		want string
 	}{
-		{[]string{"rdapq", "-f", "a b", "-o", "x"}, "rdapq --force=false -f 'a b' -o x"}, // by RDAPQ_FORCE
+		// RDAPQ_FORCE has set the flag
+		{[]string{"rdapq", "-f", "a b", "-o", "x"}, "rdapq --force=false -f 'a b' -o x"},
 		{[]string{"rdapq", "-f", "n", "--force", "-o", "x"}, "rdapq -f n -o x"},
 		{[]string{"rdapq", "--force=true", "-f", "n", "-o", "x"}, "rdapq -f n -o x"},
 	} {

@@ -18,8 +18,8 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// --max-time limits a whole run with arguments: unanswered queries fail with the code
-// timeout, and answered ones have their rows.
+// --max-time limits a whole run with arguments. Unanswered queries fail with the code timeout,
+// and answered queries have their rows.
 func TestMaxTimeAtPrompt(t *testing.T) {
 	t.Parallel()
 	s, ca := trusting(t)
@@ -138,7 +138,7 @@ func TestHangupIgnored(t *testing.T) {
 	}
 }
 
-// A process that received a signal ends, even if a lookup does not.
+// A process that received a signal ends, even if a lookup does not end.
 func TestForcedEnd(t *testing.T) {
 	for name, begin := range map[string]struct {
 		do    func(i *interrupt)

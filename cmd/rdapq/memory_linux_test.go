@@ -33,8 +33,8 @@ const maxValidMemory = 2 * maxMemory
 // A giant is a response meant to exhaust the client.
 type giant struct {
 	send http.HandlerFunc
-	want string // verdict, and the error code
-	real bool   // a valid response of the maximum size
+	want string // expected verdict and error code
+	real bool   // whether the response is valid, of the maximum size
 }
 
 // repeat writes text until most bytes are written, or endlessly if most is negative.
@@ -57,7 +57,7 @@ func zipped(send func(w io.Writer)) http.HandlerFunc {
 	}
 }
 
-// giants by the first label of the queried name.
+// giants has responses by the first label of the queried name.
 var giants = map[string]giant{
 	"endless": {func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, `{"objectClassName":"domain","remarks":[{"description":["`)
@@ -127,8 +127,8 @@ func executable(t *testing.T) string {
 	return exe
 }
 
-// checkPeak checks the peak memory of a run, from the file that measured writes. On a
-// busy machine the garbage collector may fall behind; the run is then repeated.
+// checkPeak checks the peak memory of a run, from the file that measured writes. On a busy
+// machine the garbage collector may fall behind, so checkPeak repeats the run.
 func checkPeak(t *testing.T, what string, most int64, run func(file string)) {
 	t.Helper()
 	const tries = 3
@@ -154,9 +154,9 @@ func checkPeak(t *testing.T, what string, most int64, run func(file string)) {
 	}
 }
 
-// Whatever a server sends, a run ends in time with a clear error and within the memory
-// limit. Other lookups of the batch are answered. Rejected responses are looked up as
-// text as well only with RDAPQ_HOSTILE=1: their text is a short error.
+// Whatever a server sends, a run ends in time with a clear error and within the memory limit.
+// Other lookups of the batch are answered. Only with RDAPQ_HOSTILE=1 does the test also use the
+// text format for rejected responses, whose text is a short error.
 func TestMemoryOfGiants(t *testing.T) {
 	testrun.SkipWithRaceDetector(t)
 	if testing.Short() {
@@ -221,7 +221,7 @@ func TestMemoryOfGiants(t *testing.T) {
 				t.Errorf("%q, want %q", got, g.want)
 			}
 			if g.real || rdaptest.AllHostile() {
-				run(t, most, "--timeout", timeout, label+".example") // as text
+				run(t, most, "--timeout", timeout, label+".example") // in text format
 			}
 		})
 	}
@@ -251,14 +251,14 @@ func TestMemoryOfGiants(t *testing.T) {
 			}
 		}
 	})
-	// Four at a time, among lookups that succeed. The timeout is enough for ten
+	// Four lookups run at a time, among lookups that succeed. The timeout suffices for ten
 	// megabytes on a slow machine.
 	t.Run("batch", func(t *testing.T) {
 		var list strings.Builder
 		want := make(map[string]string)
 		for label, g := range giants {
-			// A header that is too large ends its connection and with it
-			// concurrent lookups. That is tested elsewhere.
+			// A header that is too large ends its connection and with it concurrent lookups.
+			// Another test covers such headers.
 			if !g.real && label != "head" {
 				want[label+".example"] = g.want
 			}

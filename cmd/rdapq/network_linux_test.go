@@ -21,9 +21,9 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// In a network where only a proxy can be reached, an empty cache is filled through it, by
-// the command and by the library: the client resolves no host name and sends packets only
-// to the proxy.
+// In a network where only a proxy can be reached, the command and the library fill an empty
+// cache through the proxy. The client resolves no host name and sends packets only to the
+// proxy.
 func TestBootstrapThroughProxy(t *testing.T) {
 	if !namespace.Enter(t) {
 		return
@@ -44,7 +44,7 @@ func TestBootstrapThroughProxy(t *testing.T) {
 	if err := os.WriteFile(caFile, ca.PEM(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("SSL_CERT_FILE", caFile) // for the library, whose configuration stays zero here
+	t.Setenv("SSL_CERT_FILE", caFile) // for the library, whose configuration is the zero value here
 	files := &registries{maxAge: "86400", services: map[string][]rdaptest.Service{
 		"dns": {{Entries: []string{"zz"}, URLs: []string{"https://rdap.zz.example/"}}},
 	}}
@@ -83,7 +83,7 @@ func TestBootstrapThroughProxy(t *testing.T) {
 		}
 	}
 
-	// http.ProxyFromEnvironment, on which the library's default is modelled, is not used:
+	// http.ProxyFromEnvironment, on which the library's default is modelled, is not suitable:
 	// it reads the environment only once per process.
 	for _, proxy := range []string{web.URL, "socks5h://" + socks} {
 		t.Setenv("HTTPS_PROXY", proxy)
@@ -114,8 +114,8 @@ func TestBootstrapThroughProxy(t *testing.T) {
 	}
 }
 
-// The network flags apply to the download of IANA's files: --resolve, --ca, --http and
-// --user-agent.
+// TestNetworkFlagsReachBootstrap checks that the network flags apply to the download of IANA's
+// files: --resolve, --ca, --http and --user-agent.
 func TestNetworkFlagsReachBootstrap(t *testing.T) {
 	if !namespace.Enter(t) {
 		return
@@ -167,7 +167,7 @@ func unroutable(t *testing.T) (n int) {
 	for _, c := range []struct{ file, name string }{{"/proc/self/net/snmp", "OutNoRoutes"}, {"/proc/self/net/snmp6", "Ip6OutNoRoutes"}} {
 		data, err := os.ReadFile(c.file)
 		if err != nil {
-			continue // no IPv6 here
+			continue // the machine has no IPv6
 		}
 		lines := strings.Split(string(data), "\n")
 		for i, line := range lines {
@@ -175,7 +175,7 @@ func unroutable(t *testing.T) (n int) {
 			for at, field := range fields {
 				var v int
 				switch {
-				case field == c.name && len(fields) == 2: // snmp6 has a name and a value
+				case field == c.name && len(fields) == 2: // a line of snmp6 has a name and a value
 					fmt.Sscan(fields[1], &v)
 				case field == c.name && i+1 < len(lines): // snmp has names above values
 					fmt.Sscan(strings.Fields(lines[i+1])[at], &v)
@@ -206,7 +206,7 @@ func newSOCKS(t *testing.T, to map[string]string) string {
 		_, _ = near.Write([]byte{5, 0})
 		request := make([]byte, 5)
 		if _, e := io.ReadFull(near, request); err != nil || e != nil || request[3] != 3 {
-			return // an address: the client resolved the name
+			return // the request has an address, so the client has resolved the name
 		}
 		host := make([]byte, int(request[4])+2)
 		if _, err := io.ReadFull(near, host); err != nil {

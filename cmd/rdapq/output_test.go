@@ -12,8 +12,8 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// Rows of a batch are flushed soon, not when a buffer is full: the server holds the
-// second response until the first row has been read.
+// Rows of a batch are flushed soon, not only when a buffer is full. The server holds the second
+// response until the test has read the first row.
 func TestRowsAreFlushedSoon(t *testing.T) {
 	for _, flags := range [][]string{nil, {"--ordered"}, {"--format", "csv"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {

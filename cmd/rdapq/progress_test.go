@@ -58,8 +58,8 @@ func TestProgressFrame(t *testing.T) {
 	}
 }
 
-// The rate is that of the last seconds. Lines of an earlier run count as done, but not in
-// the rate.
+// The displayed rate is that of the last seconds. Lines of an earlier run count as done, but
+// not in the rate.
 func TestProgressRate(t *testing.T) {
 	start := time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
 	p := &progress{before: 1000, marks: []mark{{start, 0}}}
@@ -85,8 +85,8 @@ func TestProgressRate(t *testing.T) {
 	}
 }
 
-// The time left is that of the slowest host with its share of unread lines, not that of
-// all lines at the total rate.
+// The displayed time left is that of the slowest host with its share of unread lines, not that
+// of all lines at the total rate.
 func TestTimeLeft(t *testing.T) {
 	start := time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
 	type host struct {

@@ -6,8 +6,8 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// A result without the registrar's part, because of a signal, gets no row: the next run
-// retries the line.
+// A result without the registrar's part, because of a signal, gets no row. The next run retries
+// the line.
 func TestWasAbandoned(t *testing.T) {
 	canceled := &client.Result{Failure: &client.Error{Code: client.CodeCanceled}}
 	refused := &client.Result{Failure: &client.Error{Code: client.CodeRefused}}

@@ -19,8 +19,8 @@ import (
 type page struct {
 	t       *testing.T
 	root    *html.Node
-	data    any // the embedded JSON
-	numbers int // paths of the data that were compared
+	data    any // JSON that the page embeds
+	numbers int // number of paths of the data that were compared
 	texts   int
 }
 
@@ -67,7 +67,7 @@ func content(n *html.Node) string {
 	return b.String()
 }
 
-// fixed are the texts with digits that are not data.
+// fixed matches texts with digits that are not data.
 var fixed = regexp.MustCompile(`95 %|99 %|\bp50\b|\bp95\b|\bp99\b|0-RTT`)
 
 // check compares every number and text of the page with the data.
@@ -84,12 +84,13 @@ func (p *page) check() {
 			}
 			continue
 		}
-		skip[n] = n.Data == "style" || n.Data == "pre" || n.Data == "title" // <title> is the page title or an SVG label
+		// a <title> is the title of the page, or a label in SVG
+		skip[n] = n.Data == "style" || n.Data == "pre" || n.Data == "title"
 		for _, a := range n.Attr {
 			switch a.Key {
 			case "data-v":
 				if n.Data == "rect" {
-					p.value(a.Val) // see TestChartsAreToScale
+					p.value(a.Val) // TestChartsAreToScale checks these attributes
 					continue
 				}
 				p.same(a.Val, content(n), p.value(a.Val))
@@ -224,7 +225,7 @@ func TestBatchReport(t *testing.T) {
 		}
 		fx, errX := strconv.ParseFloat(x, 64)
 		fy, errY := strconv.ParseFloat(y, 64)
-		// The quantiles of the receipt are rounded within 1%; those of the report are
+		// The quantiles of the receipt are rounded within 1%, but those of the report are
 		// exact.
 		if x != y && (errX != nil || errY != nil || math.Abs(fx-fy) > max(fx*.011, .06)) {
 			t.Errorf("%s is %s, the receipt has %s", here, x, y)
@@ -241,7 +242,7 @@ func TestChartsAreToScale(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "r.html")
 	runBench(t, "--report", file, "--demo-rtt", "5ms", "-n", "8", "--modes", "reuse,no-reuse,h3")
 	p := readPage(t, file)
-	scales := make(map[string][]float64) // by kind of chart: number per per cent
+	scales := make(map[string][]float64) // scales by kind of chart: number per percent
 	for n := range p.root.Descendants() {
 		if n.Type != html.ElementNode || n.Data != "rect" {
 			continue

@@ -25,11 +25,11 @@ type registries struct {
 	bom      bool
 }
 
-// cmdIANA starts a server for data.iana.org, reached through a proxy. It publishes
-// SERVICEs; a later call adds more: dns:zz=URL,URL ipv4:192.0.2.0/24=URL
-// asn:64496-64499=URL object-tags:TST=URL. The servers are on loopback addresses, so
-// RDAPQ_ALLOW_PRIVATE is set. Other options are max-age=SECONDS and bom (files begin
-// with a byte-order mark).
+// cmdIANA starts a server for data.iana.org, reached through a proxy. It publishes each
+// SERVICE; a later call adds more. Examples are dns:zz=URL,URL, ipv4:192.0.2.0/24=URL,
+// asn:64496-64499=URL and object-tags:TST=URL. The servers are on loopback addresses, so
+// RDAPQ_ALLOW_PRIVATE is set. Other options are max-age=SECONDS and bom (files begin with a
+// byte-order mark).
 func cmdIANA(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: iana [SERVICE...]")
@@ -73,12 +73,12 @@ func (r *registries) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.NotFound(w, req)
 		return
 	}
-	// A file with far fewer entries than the built-in copy would be refused.
+	// The command would refuse a file with far fewer entries than the built-in copy.
 	all := r.services[kind]
 	for i := range 2000 {
 		all = append(all, rdaptest.Service{Entries: []string{filler[kind](i)}, URLs: []string{"https://" + nobody + "/"}})
 	}
-	today := time.Now().UTC().Format(time.DateOnly) // later than the built-in copy
+	today := time.Now().UTC().Format(time.DateOnly) // a date later than that of the built-in copy
 	body := bytes.Replace(rdaptest.Registry(kind, all), []byte("2026-03-14"), []byte(today), 1)
 	if r.bom {
 		body = append([]byte("\xef\xbb\xbf"), body...)
@@ -94,7 +94,7 @@ func (r *registries) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, _ = w.Write(body) // the client may have closed the connection
 }
 
-// filler are entries that no script queries.
+// filler returns entries that no script queries.
 var filler = map[string]func(i int) string{
 	"dns":  func(i int) string { return fmt.Sprintf("filler%d", i) },
 	"asn":  func(i int) string { return fmt.Sprint(4_200_000_000 + int64(i)) },

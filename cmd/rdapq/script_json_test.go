@@ -14,8 +14,8 @@ import (
 var jsonCheck = regexp.MustCompile(`^([\w.-]+)(=|~|!$)(?s:(.*))$`)
 
 // cmdJSON checks a JSON document with PATH=TEXT, PATH~REGEXP, or PATH! (absent). A path
-// consists of member names and indices separated by dots. Values are compared as JSON
-// without white space, strings without quotes.
+// consists of member names and indices separated by dots. It compares values as JSON without
+// white space, and strings without quotes.
 func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: json FILE CHECK...")
@@ -126,7 +126,7 @@ func follow(doc any, path string) (text string, there bool) {
 	return strings.TrimSuffix(b.String(), "\n"), true
 }
 
-// decodeJSON decodes one document with nothing after it, and keeps the text of numbers.
+// decodeJSON decodes a single document, and preserves the text of numbers.
 func decodeJSON(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

@@ -14,11 +14,11 @@ import (
 
 // A proxy tunnels only to known hosts.
 type proxy struct {
-	to      map[string]string // requested host and port to actual address
+	to      map[string]string // actual address by requested host and port
 	tunnels atomic.Int64
 }
 
-// cmdProxy starts an HTTP proxy for all servers started before. $NAME is its URL.
+// cmdProxy starts an HTTP proxy for all servers started so far. $NAME is the proxy's URL.
 func cmdProxy(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: proxy NAME")

@@ -21,7 +21,7 @@ import (
 
 // A world holds the servers of one script.
 type world struct {
-	ctx     context.Context // until the script ends
+	ctx     context.Context // done when the script ends
 	cancel  context.CancelFunc
 	ca      *rdaptest.CA
 	caFile  string
@@ -63,15 +63,15 @@ func (w *world) server(ts *testscript.TestScript, name string) *rdaptest.Server 
 	return s
 }
 
-// cmdServer starts a server that has every object except those whose name begins with
-// "free". $NAME is its base URL, $NAME_HOST its host and port, $NAME_PORT its port. Its
-// certificate is also valid for rdap.alpha.example, and the command trusts it by
-// $RDAPQ_CA. Options are h1 and h2 (only that protocol), h3 (HTTP/3 as well), h3=early
-// (clients that offer early data must send a request in it), clientcert (requires a
-// client certificate, see [cmdIdentity]), tls1.1 (at most that version), expired and
-// wronghost (for its certificate), searches[=PAGESIZE] (supports searches, see
-// [directory]), registrar=URL (domains link to it), and http (plain HTTP, without
-// counts and [cmdAnswer]).
+// cmdServer starts a server that has every object except those whose name begins with "free".
+// $NAME is its base URL, $NAME_HOST its host and port, $NAME_PORT its port. Its certificate is
+// also valid for rdap.alpha.example, and the command trusts it by $RDAPQ_CA. Options for the
+// protocol are h1 and h2 (only that protocol), h3 (HTTP/3 as well), h3=early (clients that
+// offer early data must send a request in it), and http (plain HTTP, without counts and
+// [cmdAnswer]). Options for TLS are clientcert (requires a client certificate, see
+// [cmdIdentity]), tls1.1 (at most that version), and expired and wronghost (for the server's
+// certificate). Options for responses are searches[=PAGESIZE] (supports searches, see
+// [directory]) and registrar=URL (domains link to that URL).
 func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: server NAME [OPTION...]")
@@ -91,8 +91,8 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 		case "h3":
 			quic = &rdaptest.H3Config{AwaitEarly: value == "early"}
 		case "clientcert":
-			// With TLS 1.2 a rejection is part of the handshake. With TLS
-			// 1.3 it comes later, and the alert may be lost.
+			// With TLS 1.2 a rejection is part of the handshake. With TLS 1.3 the rejection
+			// comes later, and the alert may be lost.
 			config.TLS = func(c *tls.Config) { c.ClientAuth, c.MaxVersion = tls.RequireAnyClientCert, tls.VersionTLS12 }
 		case "tls1.1":
 			config.MinTLS, config.MaxTLS = tls.VersionTLS10, tls.VersionTLS11
@@ -224,11 +224,11 @@ func (w *world) behaviour(ts *testscript.TestScript, s *rdaptest.Server, how str
 
 var countCheck = regexp.MustCompile(`^(\w+)(<=|>=|=)(\d+)$`)
 
-// cmdCounts compares (=, <= and >=) the counts of a server: connections, handshakes
-// (full and resumed), full, resumed, requests, and in_flight (maximum of concurrent
-// requests on one connection); for HTTP/3, quic (connections) and early (connections
-// with accepted early data). It first waits until the server has seen the connections
-// of earlier commands end.
+// cmdCounts compares the counts of a server, with =, <= and >=. The counts are connections,
+// handshakes (full and resumed), full, resumed, requests, and in_flight (maximum number of
+// concurrent requests on one connection). For HTTP/3 there are quic (connections) and early
+// (connections with accepted early data). cmdCounts first waits until the server has seen the
+// end of earlier commands' connections.
 func cmdCounts(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: counts NAME WHAT=N...")

@@ -41,9 +41,9 @@ func gated() {
 	os.Exit(run(&app{after: after}, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// A sigintRunner runs tests whose commands receive SIGINT, even if this process ignores
-// it because it was started in the background. A signal with a handler has its default
-// effect in child processes.
+// A sigintRunner runs tests whose commands receive SIGINT, even if this process ignores it
+// because it was started in the background. A signal with a handler has the default effect in
+// child processes.
 type sigintRunner struct{ *testing.M }
 
 func (h sigintRunner) Run() int {
@@ -53,16 +53,16 @@ func (h sigintRunner) Run() int {
 	return h.M.Run()
 }
 
-// quickRace keeps processes with the race detector from sleeping for a second at their
-// end. A race still makes them fail.
+// quickRace keeps processes with the race detector from sleeping for a second at their end. A
+// race still makes such processes fail.
 const quickRace = "atexit_sleep_ms=0"
 
 // nobody is an address without a listener. Port 1 is assigned, but not used in
 // practice.
 const nobody = "127.0.0.1:1"
 
-// TestScripts runs the command as a process, with the scripts in testdata.
-// Their commands, besides those of testscript:
+// TestScripts runs the command as a process, with the scripts in testdata. In addition to the
+// commands of testscript, they have these commands:
 //
 //	exits CODE rdapq ARG...       run it and check the exit code
 //	exec patient ARG...           run it, see [patient]

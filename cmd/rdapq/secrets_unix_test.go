@@ -16,8 +16,8 @@ import (
 
 const testKey = "k3y-that/nobody+sees"
 
-// An echoing server repeats what it received in links, remarks, errors, and in the path
-// and query of redirects to other.
+// An echoing server repeats the received data in links, remarks and errors, and in the path and
+// query of redirects to other.
 type echoing struct{ other string }
 
 func (e echoing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -47,7 +47,7 @@ func (e echoing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		name, unicode, key, strings.ReplaceAll(key, "/", `\/`), escaped, escaped, e.other, escaped, name)
 }
 
-// A secret appears in no output, whatever a server does with it, and is sent to no
+// A secret appears in no output, whatever a server does with the secret, and is sent to no
 // other server.
 func TestSecretsNotPrinted(t *testing.T) {
 	t.Parallel()
@@ -81,7 +81,7 @@ func TestSecretsNotPrinted(t *testing.T) {
 				cmd.Env = append(cmd.Env, credentialsVariable+"="+given.credentials)
 				var out bytes.Buffer
 				cmd.Stdout = &out
-				_ = cmd.Run() // some fail, as expected
+				_ = cmd.Run() // some runs fail, as expected
 				all := out.String() + stderr.String()
 				for _, form := range []string{testKey, escaped, strings.ReplaceAll(testKey, "/", `\/`), testKey[1:]} {
 					if strings.Contains(all, form) {
@@ -110,7 +110,7 @@ func deleteArg(args []string, arg string) []string {
 	return kept
 }
 
-// The sidecar of an output contains no secret, but detects a changed one.
+// The sidecar of an output contains no secret, but detects a changed secret.
 func TestSidecarWithoutSecrets(t *testing.T) {
 	ca, err := rdaptest.NewCA()
 	if err != nil {

@@ -17,8 +17,7 @@ func atHome(t *testing.T) {
 	}
 }
 
-// TestIANAOnly uses only the resolver, since its servers are real and must not be
-// queried.
+// TestIANAOnly uses only the resolver, because its servers are real and must not be queried.
 func TestIANAOnly(t *testing.T) {
 	atHome(t)
 	for _, only := range []bool{false, true} {

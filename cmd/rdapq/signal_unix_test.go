@@ -60,8 +60,7 @@ func TestSignalEndsBatch(t *testing.T) {
 				// Lookups in flight may finish, but only within a time limit.
 				release := make(chan struct{})
 				answers := tt.signal == syscall.SIGTERM || source == "a file"
-				// Slow enough that the signal arrives before all
-				// queries are sent.
+				// The latency is so long that the signal arrives before all queries are sent.
 				s.On("/domain/stuck*", rdaptest.Until(release), rdaptest.Latency(50*time.Millisecond))
 				var input strings.Builder
 				for i := range 5 {
@@ -70,8 +69,7 @@ func TestSignalEndsBatch(t *testing.T) {
 				for i := range 200 {
 					fmt.Fprintf(&input, "stuck%d.example\n", i)
 				}
-				// One at a time: when the sixth request arrives, five
-				// are done.
+				// With one lookup at a time, five are done when the sixth request arrives.
 				cmd, stderr := command(t, "-f", "-", "-s", s.URL(), "--ca", ca, "-j", "1", "--stats")
 				var stdout bytes.Buffer
 				cmd.Stdout = &stdout
@@ -158,7 +156,8 @@ func TestSignalAtPrompt(t *testing.T) {
 	}
 }
 
-// The first signal cannot end the run, because its output is not read. The second does.
+// The first signal cannot end the run, because nothing reads the output. The second signal ends
+// the run.
 func TestSecondSignalKills(t *testing.T) {
 	t.Parallel()
 	cmd, stderr := command(t, "--demo", "--demo-rtt", "0", "-f", filepath.Join("..", "..", "testdata", "domains.txt"))
@@ -172,7 +171,7 @@ func TestSecondSignalKills(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	if _, err := r.Read(make([]byte, 1)); err != nil { // it is running
+	if _, err := r.Read(make([]byte, 1)); err != nil { // the command is running
 		t.Fatal(err)
 	}
 	endBy(t, cmd, syscall.SIGINT, stderr)
@@ -222,7 +221,7 @@ func endBy(t *testing.T, cmd *exec.Cmd, sig syscall.Signal, stderr fmt.Stringer)
 		case <-ended:
 			waiting = false
 		case <-again.C:
-			_ = cmd.Process.Signal(sig) // it may have ended
+			_ = cmd.Process.Signal(sig) // the command may have ended
 		}
 	}
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
@@ -231,7 +230,7 @@ func endBy(t *testing.T, cmd *exec.Cmd, sig syscall.Signal, stderr fmt.Stringer)
 	}
 }
 
-// The reader closes the pipe, as head does. That is not an error.
+// The reader closes the pipe, as head does, which is not an error.
 func TestClosedPipe(t *testing.T) {
 	const name = "courbu.re\n"
 	for _, args := range [][]string{

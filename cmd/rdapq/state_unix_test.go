@@ -12,8 +12,8 @@ import (
 	"github.com/rdapq/rdapq/internal/statefile"
 )
 
-// Locked or unwritable state files neither fail a run nor delay its end; -v reports
-// that nothing was saved.
+// Locked or unwritable state files neither fail a run nor delay its end; with -v, a warning
+// reports the unsaved state.
 func TestStateNotSaved(t *testing.T) {
 	s, ca := trusting(t)
 	for name, prepare := range map[string]func(t *testing.T, dir string){

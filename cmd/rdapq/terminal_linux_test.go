@@ -49,7 +49,7 @@ func newPseudo(t *testing.T, columns uint16) pseudo {
 // watch returns the output of the terminal up to END.
 func (p pseudo) watch() <-chan string {
 	read := make(chan string, 1)
-	go func() { // continuously, as a terminal does
+	go func() { // reads continuously, as a terminal does
 		var said bytes.Buffer
 		for buf := make([]byte, 4096); !bytes.HasSuffix(said.Bytes(), []byte("END")); {
 			n, err := p.master.Read(buf)

@@ -10,7 +10,7 @@ import (
 	"github.com/rdapq/rdapq/internal/auth"
 )
 
-// A recorder records requests, and requires digest authentication of those at
+// A recorder records requests, and requires digest authentication of requests to
 // digest.example.
 type recorder struct{ urls, fields []string }
 

@@ -80,7 +80,7 @@ func TestAdaptiveSlow(t *testing.T) {
 	}
 }
 
-// A few fast responses do not make all others count as slow.
+// A few fast responses do not make all other responses count as slow.
 func TestAdaptiveLuck(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	var a adaptive

@@ -44,7 +44,7 @@ func TestBreaker(t *testing.T) {
 		t.Error("five in a row do not open it")
 	}
 	want("five in a row", Wait, probeFirst)
-	fail(false) // a request that was in flight
+	fail(false) // records the failure of a request that was in flight
 	want("one more", Wait, probeFirst)
 	now = now.Add(probeFirst)
 	want("after a moment", Allow, 0)
@@ -52,7 +52,7 @@ func TestBreaker(t *testing.T) {
 		t.Error("there is one probe")
 	}
 	want("while a probe is under way", Wait, 0)
-	b.forget(true) // the caller canceled it
+	b.forget(true) // the caller canceled the probe
 	want("a probe without a result", Allow, 0)
 	fail(b.sent())
 	want("the probe has failed", RejectDead, 0)
@@ -82,9 +82,9 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
-// The caller's maxWait limits the wait for a server that has sent a useful response. The
-// wait is at most a minute for a server that never has, and shorter for one that refuses
-// everything outside RDAP.
+// The caller's maxWait limits the wait for a server that has sent a useful response. The wait
+// is at most a minute for a server that never has, and shorter for a server that only sends
+// non-RDAP refusals.
 func TestBreakerPatience(t *testing.T) {
 	for _, tt := range []struct {
 		alive, walls bool

@@ -17,7 +17,7 @@ func testHost(cfg Config) *Host {
 	cfg.Start, cfg.Max = cmp.Or(cfg.Start, 8), cmp.Or(cfg.Max, 64)
 	hs := New(cfg)
 	h := hs.At(&url.URL{Scheme: "https", Host: "rdap.example"})
-	random := rand.New(rand.NewPCG(1, 5)) // the same pauses in each run
+	random := rand.New(rand.NewPCG(1, 5)) // yields the same pauses in each run
 	h.random = func(d time.Duration) time.Duration { return time.Duration(random.Int64N(int64(d))) }
 	return h
 }
@@ -65,7 +65,7 @@ func TestHostMaxWait(t *testing.T) {
 			{time.Hour, Request{Single: true}, Allow, 0},
 		} {
 			h := testHost(Config{})
-			for range 2 { // one alone would be isolated
+			for range 2 { // a single refusal would be isolated
 				request(t, h, inBatch, 0, Outcome{Kind: Throttled, RetryAfter: tt.after})
 			}
 			k := h.look(tt.p)
@@ -85,7 +85,8 @@ func TestHostsConfig(t *testing.T) {
 		name string
 		rate limit.Rate
 	}{
-		"a.example":           {"one", limit.Rate{N: 5, Per: time.Second}}, // the stricter of its hosts
+		// the stricter rate of the group's hosts
+		"a.example":           {"one", limit.Rate{N: 5, Per: time.Second}},
 		"b.example":           {"one", limit.Rate{N: 5, Per: time.Second}},
 		"rdap.org":            {"two", limit.Rate{N: 10, Per: 10 * time.Second}},
 		"c.example":           {"three", limit.Rate{N: 1, Per: time.Hour}}, // the rate of the group

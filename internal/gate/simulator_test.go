@@ -14,15 +14,15 @@ import (
 	"github.com/rdapq/rdapq/limit"
 )
 
-// A rule is the rate limit of a simulated server. It decides whether to accept a request
-// that arrives at a time. retryAfter is 0 if the server does not send it.
+// A rule is the rate limit of a simulated server. It decides whether to accept a request that
+// arrives at a time. retryAfter is 0 if the server does not send Retry-After.
 type rule func(at time.Time) (ok bool, retryAfter time.Duration)
 
-// ceil rounds a Retry-After up to whole seconds, as the header field has them.
+// ceil rounds a Retry-After up to whole seconds, the unit of the header field.
 func ceil(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
 
-// fixedWindow accepts n requests per window. A window begins with the first request after
-// the previous one, or at multiples of per if aligned.
+// fixedWindow accepts n requests per window. A window begins with the first request after the
+// previous window or, if aligned, at multiples of per.
 func fixedWindow(n int, per time.Duration, aligned bool, wait func(left time.Duration) time.Duration) rule {
 	var begin time.Time
 	used := 0
@@ -56,8 +56,8 @@ func slidingWindow(n int, per time.Duration, wait func(left time.Duration) time.
 	}
 }
 
-// tokenBucket accepts a request per token. It holds size tokens and refills at n tokens
-// per per.
+// tokenBucket accepts a request per token. The bucket holds size tokens, and n tokens are added
+// in each span per.
 func tokenBucket(n int, per time.Duration, size float64, wait func(left time.Duration) time.Duration) rule {
 	level := size
 	var last time.Time
@@ -74,7 +74,7 @@ func tokenBucket(n int, per time.Duration, size float64, wait func(left time.Dur
 	}
 }
 
-// penalty refuses everything for d after a refusal of r.
+// penalty refuses all requests for d after a refusal of r.
 func penalty(r rule, d time.Duration, wait func(left time.Duration) time.Duration) rule {
 	var until time.Time
 	return func(at time.Time) (bool, time.Duration) {
@@ -103,25 +103,25 @@ type simulation struct {
 	rule     rule
 	latency  time.Duration
 	lines    int
-	effect   Kind // kind of a refusal; 0 means throttled
+	effect   Kind // kind of a refusal; 0 means Throttled
 	seed     uint64
-	jitter   time.Duration                     // of latency, at most; 0: 4% of it
-	setup    time.Duration                     // until there is a connection
-	stall    func(arrived time.Time) time.Time // when the server reads a request; nil: at once
+	jitter   time.Duration                     // maximum jitter of the latency; 0 means 4% of the latency
+	setup    time.Duration                     // time until there is a connection
+	stall    func(arrived time.Time) time.Time // returns when the server reads a request; nil means immediately
 	began    time.Time
 	took     time.Duration
 	sentAt   []time.Duration // time of every request
 	refused  []time.Duration // times of the refused requests
 	accepted []time.Duration
 	atFirst  int       // requests in flight at the first refusal
-	learned  time.Time // when the host had a quota
-	before   int       // refusals of requests that were sent before
+	learned  time.Time // when the host first had a quota
+	before   int       // number of refusals of requests that were sent before learned
 }
 
 // An event is the arrival of a request at the server, or of its response.
 type event struct {
 	at      time.Time
-	arrived bool // at the server: outcome is that of the response
+	arrived bool // the event is the arrival at the server, and outcome is that of the response
 	outcome Outcome
 }
 
@@ -137,7 +137,7 @@ func (e *events) Pop() any {
 	return last
 }
 
-// run must be called in a synctest bubble.
+// run runs the simulation. It must be called in a synctest bubble.
 func (s *simulation) run(t *testing.T) {
 	t.Helper()
 	random, repeats := rand.New(rand.NewPCG(s.seed, 1)), rand.New(rand.NewPCG(s.seed, 2))
@@ -150,7 +150,7 @@ func (s *simulation) run(t *testing.T) {
 	}
 	var flying events // one of each request in flight
 	waiting := s.lines
-	var delayed []time.Time // refused lines wait until then
+	var delayed []time.Time // ends of the waits of refused lines
 	patient := Request{MaxWait: 24 * time.Hour}
 	half := func() time.Duration {
 		return s.latency/2 + time.Duration(random.Int64N(int64(s.jitter/2)+1))
@@ -249,7 +249,7 @@ func countAfter(times []time.Duration, from time.Duration) (n int) {
 	return n
 }
 
-// A quotaCase is a server with a quota, and what may be refused.
+// A quotaCase is a server with a quota, and limits of the refusals.
 type quotaCase struct {
 	name    string
 	rule    func() rule
@@ -257,8 +257,8 @@ type quotaCase struct {
 	per     time.Duration
 	latency time.Duration
 	lines   int
-	later   int     // refused after the host has a quota, at most
-	ratio   float64 // of the time to the least possible one, at most; 0: not checked
+	later   int     // maximum number of requests refused after the host has a quota
+	ratio   float64 // maximum ratio of the time to the minimum time; 0 means not checked
 	effect  Kind
 }
 
@@ -293,9 +293,9 @@ func quotaCases() []quotaCase {
 	}
 }
 
-// TestQuotas drives the gate against servers with quotas of all kinds. Each quota
-// is used to 80 % or more, at most ten requests are refused when it is discovered, or
-// two more than are in flight, and few later. RDAPQ_QUOTAS is the number of seeds.
+// TestQuotas drives the gate against servers with quotas of all kinds. Each quota is used to
+// 80% or more. When it is discovered, at most ten requests are refused, or two more than are in
+// flight. Later refusals are few. RDAPQ_QUOTAS is the number of seeds.
 func TestQuotas(t *testing.T) {
 	seeds := uint64(3)
 	if text := os.Getenv("RDAPQ_QUOTAS"); text != "" {
@@ -313,7 +313,7 @@ func TestQuotas(t *testing.T) {
 	}
 }
 
-// run returns what was wrong.
+// run returns descriptions of the faults.
 func (tt quotaCase) run(t *testing.T, seed uint64) (faults []string) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	synctest.Test(t, func(t *testing.T) {
@@ -342,7 +342,7 @@ func (tt quotaCase) run(t *testing.T, seed uint64) (faults []string) {
 	return faults
 }
 
-// TestQuotaOfMinute: 75 lines at 60 per minute take little more than a minute.
+// TestQuotaOfMinute checks that 75 lines at 60 per minute take little more than a minute.
 func TestQuotaOfMinute(t *testing.T) {
 	for _, wait := range []func(time.Duration) time.Duration{ceil, constant(time.Minute)} {
 		synctest.Test(t, func(t *testing.T) {
@@ -355,14 +355,14 @@ func TestQuotaOfMinute(t *testing.T) {
 	}
 }
 
-// A server that refuses everything for a while after a refusal does so once when its
-// quota is discovered, and as rarely as possible later. The next run has the quota,
-// although no second refusal confirmed it.
+// A server refuses all requests for a while after a refusal. It refuses once when its quota is
+// discovered, and as rarely as possible later. The next run has the quota, although no second
+// refusal confirmed it.
 func TestQuotaPenalty(t *testing.T) {
 	for _, tt := range []struct {
 		wait    func(time.Duration) time.Duration
-		took    [2]time.Duration // maximum; the least possible time is 98 s
-		refused [2]int           // maximum
+		took    [2]time.Duration // maximum duration; the minimum is 98 s
+		refused [2]int           // maximum number of refusals
 	}{
 		{ceil, [2]time.Duration{125 * time.Second, 108 * time.Second}, [2]int{10, 0}},
 		{silent, [2]time.Duration{210 * time.Second, 210 * time.Second}, [2]int{25, 25}},
@@ -384,14 +384,14 @@ func TestQuotaPenalty(t *testing.T) {
 	}
 }
 
-// TestQuotaPenaltyLate: requests that the server read late, as their responses show,
-// do not lead to a penalty.
+// TestQuotaPenaltyLate checks that requests which the server read late, as their responses
+// show, cause no penalty.
 func TestQuotaPenaltyLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := penalty(fixedWindow(20, 2*time.Second, false, silent), 15*time.Second, ceil)
 		from := time.Now().Add(60 * time.Second)
 		stall := func(at time.Time) time.Time {
-			// For once, what arrives within two seconds is read at their end.
+			// Once, the server reads the requests of two seconds at their end.
 			if at.After(from) && at.Before(from.Add(2*time.Second)) {
 				return from.Add(2 * time.Second)
 			}
@@ -409,8 +409,7 @@ func TestQuotaPenaltyLate(t *testing.T) {
 	})
 }
 
-// The next run starts with the stored limit, and continues the search for the span if it
-// was not found.
+// The next run starts with the stored limit, and continues the search for an unknown span.
 func TestQuotaStored(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

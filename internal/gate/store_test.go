@@ -19,7 +19,7 @@ func openLimits(t *testing.T, path string) *limit.File {
 	return f
 }
 
-// A second run counts the stored usage of the first one.
+// A second run counts the stored usage of the first run.
 func TestBudgetsOutlive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "budgets.json")
 	for run := range 2 {
@@ -41,7 +41,7 @@ func TestBudgetsOutlive(t *testing.T) {
 	// A pause is stored as well.
 	f := openLimits(t, path)
 	h := testHost(Config{Store: f})
-	for range 2 { // one alone would be isolated
+	for range 2 { // a single refusal would be isolated
 		k := h.Acquire(time.Now(), inBatch)
 		h.Observe(Outcome{Kind: Throttled, Decision: k, Now: time.Now(), RetryAfter: time.Hour})
 	}

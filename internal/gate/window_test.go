@@ -54,15 +54,15 @@ func TestWindow(t *testing.T) {
 				t.Fatalf("%v: %d requests in %v", rate, rate.N+1, span)
 			}
 		}
-		// The window does not hold back too much: at least half of the permitted requests
-		// are sent, since responses take up to a third of the span.
+		// The window does not hold back too much. At least half of the permitted requests are
+		// sent, because responses take up to a third of the span.
 		if most := 2 * rate.Per * time.Duration(len(counted)/rate.N+1); now.Sub(begin) > most {
 			t.Errorf("%v: %d requests took %v", rate, len(counted), now.Sub(begin))
 		}
 	}
 }
 
-// A request that had to wait for its connection counts from when it was sent.
+// A request that had to wait for its connection counts from its sending.
 func TestWindowMove(t *testing.T) {
 	w := window{resolution: 10 * time.Millisecond}
 	granted, rate := time.Unix(1_700_000_000, 0), limit.Rate{N: 2, Per: time.Second}

@@ -22,7 +22,7 @@ func TestClaim(t *testing.T) {
 	claim(a, 0, true)
 	claim(a, time.Second, false)
 	claim(b, time.Second, true)
-	claim(a, 6*time.Second, true) // the first one takes too long
+	claim(a, 6*time.Second, true) // the first search takes too long
 	c.Failed(b, now.Add(2*time.Second))
 	claim(b, 2*time.Second, true) // after a failure, no search waits for another
 	claim(b, 3*time.Second, true)
@@ -38,7 +38,7 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// TestLimit: the number of servers that are remembered is limited.
+// TestLimit checks that the cache limits the number of servers.
 func TestLimit(t *testing.T) {
 	var c helpcache.Cache
 	base := func(i int) string { return fmt.Sprintf("https://%d.example/", i) }

@@ -97,7 +97,7 @@ func TestRandomQuantiles(t *testing.T) {
 	}
 }
 
-// TestBucketsAllocated checks that buckets are allocated for the counted durations only, in any
+// TestBucketsAllocated checks that buckets are allocated only for the counted durations, in any
 // order.
 func TestBucketsAllocated(t *testing.T) {
 	var h, o Histogram

@@ -13,7 +13,7 @@ func TestFreshness(t *testing.T) {
 	const s = time.Second
 	for _, tt := range []struct {
 		name   string
-		header []string // name, value, …
+		header []string // alternating names and values of header fields
 		took   time.Duration
 		keep   bool
 		fresh  time.Duration

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// check reads the input as a whole and byte by byte. Both must yield the same records,
-// with ascending numbers and extra data that are valid JSON on one line.
+// check reads the input as a whole and byte by byte. Both must yield the same records, with
+// ascending numbers. Extra data must be valid JSON on one line.
 func check(t *testing.T, input string, o Options) {
 	got := read(t, strings.NewReader(input), o)
 	if diff := cmp.Diff(got, read(t, iotest.OneByteReader(strings.NewReader(input)), o)); diff != "" {
@@ -83,9 +83,9 @@ func FuzzCSV(f *testing.F) {
 				t.Fatalf("%q: %v, encoding/csv says %v", rest, err, wantErr)
 			}
 			if err != nil {
-				return // the two continue at different offsets
+				return // the two readers continue at different offsets
 			}
-			for i := range cells { // it drops the CR of line ends within quotes
+			for i := range cells { // encoding/csv drops the CR of line ends within quotes
 				cells[i] = strings.ReplaceAll(cells[i], "\r\n", "\n")
 			}
 			if diff := cmp.Diff(want, cells); diff != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// read returns each record as text: line, query, extra, error.
+// read returns each record as text, with line, query, extra data and error.
 func read(t testing.TB, r io.Reader, o Options) []string {
 	t.Helper()
 	in, err := Open(r, o)
@@ -121,7 +121,7 @@ func TestReader(t *testing.T) {
 func compressed(t testing.TB, s string) io.Reader {
 	t.Helper()
 	var b bytes.Buffer
-	// Two members, as in a file that was appended to.
+	// The input has two members, like a file that was appended to.
 	for _, part := range []string{s[:len(s)/2], s[len(s)/2:]} {
 		z := gzip.NewWriter(&b)
 		if _, err := io.WriteString(z, part); err != nil {
@@ -150,8 +150,8 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestTrailing checks that other data after compressed data are ignored and reported,
-// and that truncated data are an error.
+// TestTrailing checks that other data after compressed data is ignored and reported, and that
+// truncated data is an error.
 func TestTrailing(t *testing.T) {
 	whole, err := io.ReadAll(compressed(t, "a.example\nb.example\n"))
 	if err != nil {
@@ -185,8 +185,8 @@ func TestTrailing(t *testing.T) {
 	}
 }
 
-// TestBrokenReader checks that complete records before a read error are yielded and a
-// partial one is not.
+// TestBrokenReader checks that complete records before a read error are yielded, and that a
+// partial record is not.
 func TestBrokenReader(t *testing.T) {
 	broken := errors.New("it is broken")
 	for _, tt := range []struct {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestInterference changes the files of an open journal. The next flush reports it, or
-// else Complete or Close.
+// TestInterference changes the files of an open journal. The next flush reports the change, or
+// else Complete or Close reports it.
 func TestInterference(t *testing.T) {
 	try := func(err error) {
 		if err != nil {
@@ -47,7 +47,7 @@ func TestInterference(t *testing.T) {
 				}
 				try(j.Flush())
 				do(o.Path)
-				before, _ := os.ReadFile(o.Path) // none if it was removed
+				before, _ := os.ReadFile(o.Path) // the file may have been removed
 				switch end {
 				case "flush":
 					_, err = j.Begin(3)

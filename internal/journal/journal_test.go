@@ -38,11 +38,11 @@ func makeRow(f Format, line int64, verdict string) []byte {
 	return fmt.Appendf(nil, `{"line":%d,"query":"a","verdict":%q,"rdap":{"line":7,"verdict":"failed"}}`+"\n", line, verdict)
 }
 
-// lines are the line numbers of an input with a gap.
+// lines lists the line numbers of an input with a gap.
 var lines = []int64{1, 2, 3, 5, 6, 7, 8}
 
-// finish queries the remaining lines, in another order than that of the input, and
-// completes the journal. It returns the queried lines.
+// finish queries the remaining lines, not in the order of the input, and completes the journal.
+// It returns the queried lines.
 func finish(t *testing.T, o Options) []int64 {
 	t.Helper()
 	j, err := Open(o)
@@ -149,8 +149,8 @@ func TestFresh(t *testing.T) {
 	})
 }
 
-// interrupted leaves a journal like a killed run: some rows, two of them failed, and
-// for ordered rows some that wait for line 3.
+// interrupted leaves a journal as a killed run would. It has some rows, of which two failed.
+// With ordered rows, some wait for line 3.
 func interrupted(t *testing.T, o Options) {
 	t.Helper()
 	j, err := Open(o)
@@ -174,7 +174,7 @@ func interrupted(t *testing.T, o Options) {
 	if err := j.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.release(); err != nil { // as a process releases the lock when it ends
+	if err := j.release(); err != nil { // the end of a process releases the lock in the same way
 		t.Fatal(err)
 	}
 }
@@ -208,10 +208,10 @@ func TestTruncated(t *testing.T) {
 				// Complete rows that did not fail are not queried again.
 				rowsLeft := strings.Count(string(whole[:cut]), "registered")
 				if name == "out" && ordered {
-					rowsLeft += 2 // the waiting rows
+					rowsLeft += 2 // adds the waiting rows
 				}
 				if name == "out.rdapq-waiting" {
-					rowsLeft++ // line 1, in the other file
+					rowsLeft++ // adds line 1, which is in the other file
 				}
 				half := strings.Count(string(whole[strings.LastIndexByte(string(whole[:cut]), '\n')+1:cut]), "registered")
 				if want := len(lines) - rowsLeft + half; len(queried) != want {
@@ -235,7 +235,7 @@ func TestInterruptedResume(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Unfinished rewrites, and for ordered rows one that replaced the file of waiting
+		// Leave unfinished rewrites. For ordered rows, one has replaced the file of waiting
 		// rows before the other file was truncated.
 		j, err := Open(o)
 		if err != nil {
@@ -259,7 +259,7 @@ func TestInterruptedResume(t *testing.T) {
 	})
 }
 
-// TestRetryInTheMiddle truncates an ordered file before the first row to query again;
+// TestRetryInTheMiddle truncates an ordered file before the first row to query again. Lines of
 // later rows are not queried again.
 func TestRetryInTheMiddle(t *testing.T) {
 	each(t, func(t *testing.T, format Format, ordered bool) {
@@ -290,7 +290,8 @@ func TestRetryInTheMiddle(t *testing.T) {
 	})
 }
 
-// TestRowsRemoved queries lines again whose rows were removed from a complete journal.
+// TestRowsRemoved checks that lines are queried again if their rows were removed from a
+// complete journal.
 func TestRowsRemoved(t *testing.T) {
 	each(t, func(t *testing.T, format Format, ordered bool) {
 		o := options(t.TempDir(), format, ordered)

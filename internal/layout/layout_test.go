@@ -14,8 +14,8 @@ import (
 
 const module = "github.com/rdapq/rdapq"
 
-// allowed has the packages of this module that each package may import, tests
-// aside. Commands and packages below cmd, bench and interop may import all.
+// allowed lists the packages of this module that each package may import outside of tests.
+// Commands and packages below cmd, bench and interop may import all packages.
 var allowed = map[string][]string{
 	"rdap":      {"rdap/internal/jsonscan", "internal/safetext", "internal/dnsname"},
 	"openrdap":  {"rdap"},
@@ -32,11 +32,12 @@ var allowed = map[string][]string{
 	"bootstrap/internal/ianafile": {},
 	"rdap/internal/jsonscan":      {},
 
-	"internal/auth":       {"pool", "internal/secret", "internal/weburl"}, // a request with a credential needs a connection without early data
-	"internal/callback":   {},
-	"internal/content":    {"pool", "internal/safetext"}, // it reads the errors of a pool
-	"internal/dnsname":    {"internal/safetext"},
-	"internal/gate":       {"limit", "internal/weburl", "internal/callback"}, // hosts are found by URL; stores are user code
+	"internal/auth":     {"pool", "internal/secret", "internal/weburl"}, // a request with a credential needs a connection without early data
+	"internal/callback": {},
+	"internal/content":  {"pool", "internal/safetext"}, // content reads the errors of a pool
+	"internal/dnsname":  {"internal/safetext"},
+	// gate finds hosts by URL, and calls stores, which are user code
+	"internal/gate":       {"limit", "internal/weburl", "internal/callback"},
 	"internal/hashset":    {},
 	"internal/helpcache":  {"rdap"},
 	"internal/histogram":  {},
@@ -51,9 +52,9 @@ var allowed = map[string][]string{
 	"internal/order":      {},
 	"internal/publicaddr": {},
 	"internal/registrars": {},
-	"internal/reqtrace":   {"pool"}, // it records the steps that a pool reports
+	"internal/reqtrace":   {"pool"}, // reqtrace records the steps that a pool reports
 	"internal/rdaplink":   {"rdap", "bootstrap", "internal/content", "internal/dnsname", "internal/weburl"},
-	"internal/rdaptest":   {}, // so that all tests may use it
+	"internal/rdaptest":   {}, // rdaptest imports nothing, so that all tests may use it
 	"internal/render":     {"client", "rdap", "limit", "bootstrap", "pool", "internal/safetext", "internal/weburl", "internal/histogram", "internal/timing"},
 	"internal/report":     {"internal/measure", "internal/render"},
 	"internal/safetext":   {},
@@ -61,7 +62,7 @@ var allowed = map[string][]string{
 	"internal/spill":      {},
 	"internal/statefile":  {},
 	"internal/testrun":    {},
-	"internal/timing":     {"pool"}, // it reads traces
+	"internal/timing":     {"pool"}, // timing reads traces
 	"internal/unshared":   {},
 	"internal/weburl":     {"internal/secret"},
 }

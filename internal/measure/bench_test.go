@@ -16,7 +16,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// nowhere resolves no server: queries name theirs.
+// nowhere resolves no server, because queries name their servers.
 type nowhere struct{}
 
 func (nowhere) Resolve(context.Context, bootstrap.Question) (bootstrap.Answer, error) {
@@ -54,8 +54,8 @@ func config(t *testing.T, s *rdaptest.Server, names ...string) measure.Config {
 	}
 }
 
-// TestInterleaving checks that runs of the modes are interleaved, each mode first in one of
-// them, after a warm-up of each.
+// TestInterleaving checks that runs of the modes are interleaved after a warm-up of each mode,
+// and that each mode is first in one round.
 func TestInterleaving(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{})
 	c := config(t, s, "reuse", "no-reuse")
@@ -92,7 +92,7 @@ func TestUnanswered(t *testing.T) {
 	if m := r.Modes[0]; m.Unanswered != 18 || m.Connections.Max != 0 || m.Runs[0].Unanswered != 6 || m.RoundTrips.Counted != 0 {
 		t.Errorf("%+v", m)
 	}
-	// The reset shows in the handshake or while connecting.
+	// The reset may occur during the handshake or while connecting.
 	if r.Comparisons[0].Significant || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], "36 lookups got no response; the first error: no ") ||
 		!strings.Contains(r.Notes[0], "connection to "+s.Addr()) {
 		t.Errorf("%+v, %q", r.Comparisons, r.Notes)

@@ -15,8 +15,8 @@ func answered(elapsed time.Duration) *client.Result {
 	}
 }
 
-// TestQuantiles checks that quantiles are exact for the size of a bench and accurate to
-// 1% beyond.
+// TestQuantiles checks that quantiles are exact for the size of a bench and accurate to 1% for
+// more lookups.
 func TestQuantiles(t *testing.T) {
 	for _, n := range []int{1, 19, 20, 100, maxExact, maxExact + 1, 3 * maxExact} {
 		a, b := NewRecorder(), NewRecorder()

@@ -23,7 +23,7 @@ func TestTLS(t *testing.T) {
 	early := &x509.Certificate{NotBefore: now.Add(24 * time.Hour), NotAfter: now.Add(48 * time.Hour)}
 	for _, tt := range []struct {
 		err       error
-		permanent string // the beginning of the cause outside a handshake
+		permanent string // beginning of the cause outside a handshake
 		handshake string
 	}{
 		{x509.CertificateInvalidError{Cert: expired, Reason: x509.Expired}, "its certificate expired on ", "its certificate expired on "},

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// row returns a row for the line: of any length, and different for each line.
+// row returns a row for the line. Rows have any length, and differ from line to line.
 func row(line int64) string {
 	return fmt.Sprintf("%d %s\n", line, strings.Repeat("x", int(line*7919%301)))
 }
@@ -47,7 +47,7 @@ func TestQueue(t *testing.T) {
 				}
 			}
 			late := slices.Clone(lines)
-			for i := range late { // up to 100 positions early or late, some very late
+			for i := range late { // rows are up to 100 positions early or late, and some are very late
 				j := min(i+r.IntN(100), len(late)-1)
 				late[i], late[j] = late[j], late[i]
 			}
@@ -184,8 +184,8 @@ func TestCompact(t *testing.T) {
 	}
 }
 
-// TestQueueMemory has 400,000 rows of 100 bytes wait for one row: memory must not grow
-// with them.
+// TestQueueMemory makes 400,000 rows of 100 bytes wait for one row. Memory must not grow with
+// the number of rows.
 func TestQueueMemory(t *testing.T) {
 	n := int64(0)
 	q := NewQueue(Config{Dir: t.TempDir(), MaxMemory: 1 << 20, Emit: func(row []byte) error { n += int64(len(row)); return nil }})

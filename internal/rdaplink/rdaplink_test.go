@@ -118,7 +118,7 @@ func TestRegistrar(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		link rdap.Link
-		want string // empty if the link is not followed
+		want string // expected URL; empty if the link is not followed
 	}{
 		{"plain", rdap.Link{Rel: "related", Type: rdapJSON, Href: full}, full},
 		{"case", rdap.Link{Rel: "RELATED", Type: "Application/RDAP+JSON; charset=utf-8", Href: full}, full},
@@ -158,7 +158,7 @@ func TestRegistrar(t *testing.T) {
 		}
 	}
 
-	// A name in its own script is equal to its A-labels.
+	// A name in its own script equals the name in A-labels.
 	rec := &rdap.Record{}
 	rec.Links = []rdap.Link{{Rel: "related", Type: rdapJSON, Href: "https://rdap.registrar.example/domain/bücher.example"}}
 	if got := texts(Registrar(rec, "xn--bcher-kva.example", "domain/xn--bcher-kva.example", base)); len(got) != 1 {

@@ -245,7 +245,7 @@ func TestCloseAnnounced(t *testing.T) {
 		s.On("*", Close())
 		for range 3 {
 			get(t, client, s.URL()+"domain/dom1.com")
-			if err := s.AwaitOpen(t.Context(), 0); err != nil { // the client closes on request
+			if err := s.AwaitOpen(t.Context(), 0); err != nil { // the client closes the connection on request
 				t.Fatal(err)
 			}
 		}

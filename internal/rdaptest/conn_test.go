@@ -16,8 +16,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// awaitClosed waits until the server has closed all connections, and drops the client's
-// idle ones, since it may not have noticed yet.
+// awaitClosed waits until the server has closed all connections, and drops the client's idle
+// connections, because the client may not have detected the close yet.
 func awaitClosed(t *testing.T, s *Server, client *http.Client) {
 	t.Helper()
 	if err := s.AwaitOpen(t.Context(), 0); err != nil {
@@ -252,7 +252,7 @@ func TestRawCutsBody(t *testing.T) {
 	}
 }
 
-// rawClient speaks HTTP/2 to the server frame by frame.
+// rawClient returns a framer that speaks HTTP/2 to the server frame by frame.
 func rawClient(t *testing.T, s *Server, requests int) *http2.Framer {
 	t.Helper()
 	c, err := tls.Dial("tcp", s.Addr(), &tls.Config{RootCAs: s.Pool(), NextProtos: []string{"h2"}})
@@ -263,7 +263,7 @@ func rawClient(t *testing.T, s *Server, requests int) *http2.Framer {
 	io.WriteString(c, http2.ClientPreface)
 	f := http2.NewFramer(c, c)
 	f.WriteSettings()
-	// :method GET, :scheme https, :path /domain/dom1.com, :authority a
+	// The block has :method GET, :scheme https, :path /domain/dom1.com, and :authority a.
 	block := []byte("\x82\x87\x04\x10/domain/dom1.com\x01\x01a")
 	for i := range requests {
 		if err := f.WriteHeaders(http2.HeadersFrameParam{

@@ -21,8 +21,8 @@ const testRTT = 90 * time.Millisecond
 // since returns the fake time that has passed.
 func since(t time.Time) time.Duration { return time.Since(t) }
 
-// settle lets closed connections send their last bytes. Goroutines left when a test
-// returns would fail it.
+// settle lets closed connections send their last bytes. A goroutine that still runs when a test
+// returns would fail the test.
 func settle() { time.Sleep(time.Minute) }
 
 func TestDelayTakesHalfARoundTripEachWay(t *testing.T) {
@@ -94,7 +94,7 @@ func TestDelayBoundsWhatIsUnderWay(t *testing.T) {
 		near, far := net.Pipe()
 		c := Delay(near, testRTT)
 		c.SetWriteDeadline(time.Now().Add(time.Hour))
-		n, err := c.Write(make([]byte, delayBuffer+200_000)) // not read
+		n, err := c.Write(make([]byte, delayBuffer+200_000)) // the peer does not read the data
 		if !errors.Is(err, os.ErrDeadlineExceeded) || n < delayBuffer || n > delayBuffer+128<<10 {
 			t.Errorf("Write took %d bytes, %v", n, err)
 		}
@@ -118,7 +118,7 @@ func TestDelayDeadlines(t *testing.T) {
 		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("a passed deadline was lost: %v", err)
 		}
-		// A deadline in the past wakes a blocked call, as net/http uses it.
+		// A deadline in the past wakes a blocked call; net/http uses such deadlines.
 		c.SetReadDeadline(time.Time{})
 		go func() {
 			synctest.Wait()
@@ -188,7 +188,7 @@ func TestDelayPeerCloses(t *testing.T) {
 	})
 }
 
-// pipeListener accepts the far ends of pipes.
+// A pipeListener accepts the far ends of pipes.
 type pipeListener chan net.Conn
 
 func (l pipeListener) Accept() (net.Conn, error) {
@@ -201,11 +201,11 @@ func (l pipeListener) Accept() (net.Conn, error) {
 func (l pipeListener) Close() error   { return nil }
 func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestDelayCostsOfHTTP2 counts round trips by a fake clock: TLS 1.3 costs one, a
-// request one, a hundred concurrent requests one.
+// TestDelayCostsOfHTTP2 counts round trips by a fake clock. TLS 1.3 takes one, a request takes
+// one, and so do a hundred concurrent requests.
 func TestDelayCostsOfHTTP2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ca, err := NewCA() // in the bubble, so that its dates fit the fake clock
+		ca, err := NewCA() // make it in the bubble, so that its dates fit the fake clock
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func demoLines() []string {
 		for _, tld := range demoTLDs {
 			lines = append(lines, demoName(tld, i))
 		}
-		if i%9 == 4 { // names that are not registered
+		if i%9 == 4 { // these names are not registered
 			for _, tld := range demoTLDs {
 				lines = append(lines, demoName(tld, demoSize+i))
 			}
@@ -81,7 +81,7 @@ func registryOf(t *testing.T, d *Demo, kind string) map[string]string {
 	return out
 }
 
-// demoURL returns the URL for a line, by the registries.
+// demoURL returns the URL for a line, as the registries determine it.
 func demoURL(t *testing.T, dns, ip, asn map[string]string, line string) (base, class, key string) {
 	t.Helper()
 	if number, ok := strings.CutPrefix(line, "AS"); ok {
@@ -211,9 +211,10 @@ func TestDemoAnswersTogether(t *testing.T) {
 		"https://rdap.north.example/rdap/domain/2.0.192.in-addr.arpa":             200,
 		"https://rdap.north.example/rdap/domain/3.0.192.in-addr.arpa":             404,
 		"https://rdap.north.example/rdap/domain/1.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa": 200,
-		"https://rdap.north.example/rdap/domain/8.b.d.0.1.0.0.2.ip6.arpa":         404, // wider than the allocated network
-		"https://rdap.re.example/autnum/64496":                                    404,
-		"https://rdap.palmes.example/entity/990001":                               200,
+		// the query is wider than the allocated network
+		"https://rdap.north.example/rdap/domain/8.b.d.0.1.0.0.2.ip6.arpa": 404,
+		"https://rdap.re.example/autnum/64496":                            404,
+		"https://rdap.palmes.example/entity/990001":                       200,
 	} {
 		if resp, body := get(t, client, url); resp.StatusCode != want || !json.Valid([]byte(body)) {
 			t.Errorf("%s: status %d, want %d, %s", url, resp.StatusCode, want, body)

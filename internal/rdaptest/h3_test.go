@@ -61,7 +61,7 @@ func TestH3Counts(t *testing.T) {
 	}
 }
 
-// A ticketCache signals when a session has been stored.
+// A ticketCache signals that a session has been stored.
 type ticketCache struct {
 	tls.ClientSessionCache
 	came chan struct{}
@@ -96,9 +96,9 @@ func TestH3TicketsAndEarlyData(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				<-cache.came // which is after the handshake
-				// The server accepts connections asynchronously: one
-				// that is closed before is not counted.
+				<-cache.came // the ticket comes after the handshake
+				// The server accepts connections asynchronously. A connection that is closed
+				// before does not count.
 				for h.Counts().Connections <= int64(i) && t.Context().Err() == nil {
 					runtime.Gosched()
 				}
@@ -128,7 +128,7 @@ func TestH3Faults(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		for h.Heard() == heard && ctx.Err() == nil {
-			time.Sleep(time.Millisecond) // until a packet has arrived
+			time.Sleep(time.Millisecond) // wait until a packet has arrived
 		}
 		time.Sleep(50 * time.Millisecond) // a response would arrive within this time
 		cancel()

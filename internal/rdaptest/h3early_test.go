@@ -11,7 +11,7 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-// The handshake waits for a request; settings alone are not enough.
+// The handshake waits for a request. The settings alone do not end the wait.
 func TestH3AwaitsEarlyRequests(t *testing.T) {
 	s, h := StartH3(t, Config{}, H3Config{AwaitEarly: true})
 	cache := ticketCache{tls.NewLRUClientSessionCache(1), make(chan struct{}, 8)}
@@ -21,7 +21,7 @@ func TestH3AwaitsEarlyRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := new(http3.Transport).NewClientConn(c) // which sends its settings
+		client := new(http3.Transport).NewClientConn(c) // sends the client's settings
 		if i > 0 {
 			select {
 			case <-c.HandshakeComplete():

@@ -13,7 +13,7 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// Connections in memory carry data, end, and keep deadlines, on the clock of a bubble.
+// Connections in memory carry data, end, and respect deadlines, on the clock of a bubble.
 func TestNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := new(rdaptest.Network)
@@ -33,7 +33,7 @@ func TestNetwork(t *testing.T) {
 			t.Errorf("%v to %v, %v to %v", ours.LocalAddr(), ours.RemoteAddr(), theirs.RemoteAddr(), theirs.LocalAddr())
 		}
 
-		// More than fits into the buffer: the writer waits for the reader.
+		// The data does not fit into the buffer, so that the writer waits for the reader.
 		const size = 1 << 20
 		go func() {
 			_, _ = ours.Write(make([]byte, size))

@@ -27,7 +27,7 @@ func someObjects() []Object {
 	}
 }
 
-// ask returns status, names of the results, and the response.
+// ask returns the status, the names of the results, and the response.
 func ask(t *testing.T, s *Searches, path string) (int, []string, map[string]any) {
 	t.Helper()
 	path, query, _ := strings.Cut(path, "?")

@@ -98,7 +98,7 @@ func TestMaxStreams(t *testing.T) {
 	release := make(chan struct{})
 	s.On("/domain/*", Until(release))
 	transport := s.Client().Transport.(*http.Transport)
-	transport.HTTP2 = &http.HTTP2Config{StrictMaxConcurrentRequests: true} // wait for a stream
+	transport.HTTP2 = &http.HTTP2Config{StrictMaxConcurrentRequests: true} // waits for a stream
 	conn, err := transport.NewClientConn(t.Context(), "https", s.Addr())
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestMaxStreams(t *testing.T) {
 		}
 		resp.Body.Close()
 	}
-	send("help") // behind which the limit is known to the client
+	send("help") // after this request, the client knows the limit
 	var wg sync.WaitGroup
 	for range 9 {
 		wg.Go(func() { send("domain/dom1.com") })

@@ -25,8 +25,7 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// A bodyExpected is the part of an expectation for a response that formats show;
-// package rdap tests the rest.
+// A bodyExpected is the part of an expectation that formats show. Package rdap tests the rest.
 type bodyExpected struct {
 	Query      string         `json:"query"`
 	Status     int            `json:"status"`
@@ -104,7 +103,7 @@ func serveFolder(t *testing.T, dir, expected string) {
 	}
 }
 
-// loopback sends requests only to the test's server, since responses have links.
+// A loopback sends requests only to the test's server, because responses contain links.
 type loopback struct {
 	*pool.Pool
 	addr string
@@ -117,8 +116,8 @@ func (l loopback) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.Pool.RoundTrip(r)
 }
 
-// lookUpAt looks up a query at a server: a type and an object, or "url" and the rest of
-// a URL.
+// lookUpAt looks up a query at a server. A query is a type and an object, or "url" and the rest
+// of a URL.
 func lookUpAt(t *testing.T, transport http.RoundTripper, base, query string) *client.Result {
 	t.Helper()
 	c, err := client.New(client.Config{Transport: transport, Attempts: 1, MaxWait: -1})
@@ -161,7 +160,7 @@ func (want *bodyExpected) checkWarnings(t *testing.T, warnings []string) {
 	}
 }
 
-// checkRow checks the NDJSON row: rdap is the server's object, including unknown
+// checkRow checks the NDJSON row, in which rdap must be the server's object, including unknown
 // members.
 func (want *bodyExpected) checkRow(t *testing.T, r *client.Result, body []byte) {
 	t.Helper()
@@ -184,7 +183,7 @@ func (want *bodyExpected) checkRow(t *testing.T, r *client.Result, body []byte) 
 			t.Errorf("the row lacks the warning %q", w)
 		}
 	}
-	if want.Unreadable != "" { // not an object
+	if want.Unreadable != "" { // the body is not an object
 		if got.RDAP != nil {
 			t.Errorf("rdap is %s", got.RDAP)
 		}
@@ -346,7 +345,7 @@ func (want *bodyExpected) shown() []string {
 		name, reason, _ := strings.Cut(strings.TrimSuffix(name, ")"), ": ")
 		reason, _, _ = strings.Cut(reason, " (")
 		if role, field, ok := strings.Cut(name, " "); ok && (strings.HasPrefix(role, "Registrant") || strings.HasPrefix(role, "Tech")) {
-			name = field // next to the contact
+			name = field // the name stands next to the contact
 		}
 		add(name, "redacted")
 		if want.Results == nil && !strings.Contains(reason, "(") {
@@ -389,7 +388,7 @@ func (want *bodyExpected) shown() []string {
 	}
 	for _, o := range slices.Concat(want.Results, want.Held) {
 		last := o[strings.LastIndexByte(o, ' ')+1:]
-		first, _, _ := strings.Cut(last, "-") // of AS numbers
+		first, _, _ := strings.Cut(last, "-") // lower bound of AS numbers
 		add(strings.TrimSuffix(strings.ToLower(first), "."))
 	}
 	return out

@@ -39,7 +39,7 @@ func TestCSVHeader(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // closing twice writes it once
+		for range 2 { // the second Close must write nothing
 			if err := e.Close(); err != nil {
 				t.Fatal(err)
 			}

@@ -16,7 +16,7 @@ func TestUnknownFormat(t *testing.T) {
 	}
 }
 
-// errBroken is compared by identity: commands look for EPIPE in it.
+// errBroken must be returned unwrapped, because commands look for EPIPE in errors.
 var errBroken = errors.New("broken pipe")
 
 type brokenWriter struct{}

@@ -56,7 +56,7 @@ func TestFieldsMatchRows(t *testing.T) {
 			}
 		}
 		if want["final_url"] == nil {
-			want["final_url"] = want["url"] // rows omit it if it is the same
+			want["final_url"] = want["url"] // rows omit an equal final_url
 		}
 		if list, ok := want["warnings"].([]any); ok && len(list) > len(r.Warnings) {
 			want["warnings"] = list[:len(r.Warnings):len(r.Warnings)] // rows add warnings about the body
@@ -65,7 +65,7 @@ func TestFieldsMatchRows(t *testing.T) {
 		if err := json.Unmarshal([]byte(encode(t, FormatNDJSON, Options{Fields: FieldNames()}, r)), &got); err != nil {
 			t.Fatal(name, err)
 		}
-		delete(got, "trace") // optional in rows
+		delete(got, "trace") // the trace is optional in rows
 		for k, v := range want {
 			if v == nil {
 				delete(want, k)
@@ -184,7 +184,7 @@ func TestTable(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	// Without a terminal nothing is cut.
+	// Without a terminal, no cell is cut.
 	long := strings.Repeat("a", 70)
 	if got := encode(t, FormatTable, Options{}, &client.Result{Query: client.Query{Text: long}, Verdict: client.Found}); !strings.Contains(got, "\n"+long+"  found") {
 		t.Error(got)
@@ -201,7 +201,7 @@ func TestFieldsOfTheRegistrar(t *testing.T) {
 	if want := `{"registrar":"Example Registrar, Inc.","registrar.verdict":"registered","registrar.rdap.objectClassName":"domain"}` + "\n"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	// Paths into its summary omit "summary", and lists stay lists.
+	// Paths into the registrar's summary omit "summary", and lists remain lists.
 	s := r.Registrar.Summary()
 	got = encode(t, FormatCSV, Options{Fields: []string{"registrar.handle", "registrar.nameservers", "registrar.conn.protocol"}}, &r)
 	if want := "registrar.handle,registrar.nameservers,registrar.conn.protocol\n" + s.Handle + "," + strings.Join(s.Nameservers, "; ") + ",http/1.1\n"; got != want || s.Handle == "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// forms are unusual but readable responses, with the strings that each format must
-// contain, or must not contain if they start with "-".
+// forms has unusual but readable responses. Each has the strings that each format must contain,
+// or must not contain if they start with "-".
 var forms = map[string]struct {
 	typ, object                    string
 	text, verbose, csv, row, table []string

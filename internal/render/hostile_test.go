@@ -11,7 +11,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// hostile are texts that must not affect a terminal, a line or a spreadsheet.
+// hostile has texts that must not affect a terminal, a line or a spreadsheet.
 var hostile = map[string]string{
 	"clear screen":  "\x1b[2J",
 	"title":         "\x1b]0;owned\x07",
@@ -39,7 +39,7 @@ func poison(t *testing.T, r *client.Result, bad string, raw bool) *client.Result
 	t.Helper()
 	out := *r
 	poisonStrings(reflect.ValueOf(&out).Elem(), bad)
-	out.Verdict = r.Verdict // generated text, which determines the layout
+	out.Verdict = r.Verdict // this text is generated, and determines the layout
 	out.Query.Type = r.Query.Type
 	for _, e := range []**client.Error{&out.Refusal, &out.Failure} {
 		if *e == nil {
@@ -57,7 +57,7 @@ func poison(t *testing.T, r *client.Result, bad string, raw bool) *client.Result
 		if err != nil {
 			t.Fatal(err)
 		}
-		replacement := []byte(bad) // verbatim, possibly invalid JSON
+		replacement := []byte(bad) // the text is verbatim, and possibly invalid JSON
 		if !raw {
 			if replacement, err = json.Marshal(bad); err != nil {
 				t.Fatal(err)
@@ -99,7 +99,7 @@ func poisonJSON(v any, bad string) any {
 		out := make([]any, len(v))
 		for i := range v {
 			if s, ok := v[i].(string); ok && i == 0 && s == "vcard" || ok && i < 3 && len(v) > 3 {
-				out[i] = v[i] // the frame of a jCard, required to read it
+				out[i] = v[i] // these elements are the frame of a jCard, which must stay readable
 				continue
 			}
 			out[i] = poisonJSON(v[i], bad)
@@ -138,7 +138,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 					}
 					name, verdict, _ := strings.Cut(encode(t, FormatCheck, Options{}, r), "\t")
 					checkText(t, name+strings.Replace(verdict, "\tabout ", "", 1), false)
-					if what != "zero width" && what != "tags" { // harmless in a line of JSON
+					if what != "zero width" && what != "tags" { // these texts are harmless in a line of JSON
 						checkRow(t, AppendRow(nil, r))
 						checkRow(t, []byte(encode(t, FormatNDJSON, Options{Fields: append(FieldNames(), "rdap.x"+bad, "input.x"+bad)}, r)))
 					}
@@ -154,7 +154,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	}
 }
 
-// extra returns hostile columns in addition to the queries.
+// extra returns hostile columns to accompany the queries.
 func extra(t *testing.T, bad string) []byte {
 	t.Helper()
 	out, err := json.Marshal(map[string]string{"x" + bad: bad, "note": bad})
@@ -199,7 +199,8 @@ func checkTable(t *testing.T, r *client.Result) {
 	}
 	for _, c := range rows[1] {
 		checkSafe(t, c)
-		negative := c != "" && c[0] == '-' && strings.Trim(c, "-.0123456789") == "" // defuse keeps those
+		// defuse does not change negative numbers
+		negative := c != "" && c[0] == '-' && strings.Trim(c, "-.0123456789") == ""
 		if c != "" && strings.ContainsRune("=+-@", rune(c[0])) && !negative {
 			t.Errorf("a cell that is a formula: %q", c)
 		}

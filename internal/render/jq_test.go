@@ -61,7 +61,7 @@ func TestJQ(t *testing.T) {
 	}
 	for _, bad := range []string{"", ".[", "nosuch", "input", "inputs", "$x", "include \"x\"; .", "import \"x\" as x; .", "\x1b"} {
 		q, err := CompileJQ(bad)
-		if bad == "" { // means "."
+		if bad == "" { // an empty expression means "."
 			continue
 		}
 		if err == nil || strings.ContainsAny(err.Error(), "\x1b\n") {
@@ -151,7 +151,7 @@ func TestRaw(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", tt.name, b.String(), err, tt.want)
 		}
 	}
-	// All pages of a search, on separate lines.
+	// The result has all pages of a search, on separate lines.
 	r := &client.Result{Raw: []byte("{1}"), Paging: &client.Paging{Pages: []client.Page{{Raw: []byte("{2}\n")}, {Raw: []byte("{3}")}}}}
 	var b bytes.Buffer
 	e, err := NewEncoder(FormatRaw, &b, Options{})

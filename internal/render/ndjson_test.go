@@ -36,7 +36,8 @@ func TestRowGolden(t *testing.T) {
 // members returns the names of an object's members in order.
 func members(t *testing.T, row []byte) []string {
 	t.Helper()
-	dec := jsontext.NewDecoder(bytes.NewReader(row), jsontext.AllowInvalidUTF8(true)) // escapes may be half a surrogate pair
+	// an escape may be half of a surrogate pair
+	dec := jsontext.NewDecoder(bytes.NewReader(row), jsontext.AllowInvalidUTF8(true))
 	if _, err := dec.ReadToken(); err != nil {
 		t.Fatalf("%v in %s", err, row)
 	}
@@ -274,8 +275,8 @@ func BenchmarkTally(b *testing.B) {
 	}
 }
 
-// TestSharedResponse checks that every format that shows the source of a response
-// reports one that is shared with another line.
+// TestSharedResponse checks that every format that shows the source of a response reports
+// sharing with another line.
 func TestSharedResponse(t *testing.T) {
 	r := &client.Result{
 		Line: 7, Query: client.Query{Text: "a.example", Type: client.TypeDomain}, Verdict: client.NotFound,

@@ -8,7 +8,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// paged0 returns a search with all pages but the last.
+// paged0 returns a search that has all pages except the last.
 func paged0() *client.Result {
 	page := func(names ...string) []byte {
 		var objects []string

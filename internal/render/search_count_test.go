@@ -8,7 +8,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// searchOf returns the result of a search of that type.
+// searchOf returns the result of a search of the given type.
 func searchOf(t *testing.T, typ client.Type, text, body string, p *client.Paging) *client.Result {
 	t.Helper()
 	q, err := client.ParseAs(typ, text)
@@ -59,7 +59,7 @@ func TestNumberOfResults(t *testing.T) {
 func TestResultsWithClass(t *testing.T) {
 	for _, tt := range []struct {
 		typ                  client.Type
-		query, member, class string // class is that of one result
+		query, member, class string // class is the class of one result
 		result, want         string
 	}{
 		{client.TypeDomains, "a*.example", "domainSearchResults", "domain", `"ldhName":"a1.example"`, "a1.example"},

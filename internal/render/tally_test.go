@@ -48,7 +48,7 @@ func threeLookups(t testing.TB) *Tally {
 
 func TestReport(t *testing.T) {
 	got := threeLookups(t).Report(stats, 1234*time.Millisecond)
-	// Buckets grow by 2%.
+	// Quantiles are inexact, because buckets grow by 2%.
 	near := func(name string, got, want float64) {
 		if math.Abs(got-want) > want/50 {
 			t.Errorf("%s is %v, want about %v", name, got, want)
@@ -173,7 +173,7 @@ func TestReceipt(t *testing.T) {
 	}
 }
 
-// TestSavedLine checks that a receipt reports savings of 0 and why savings are unknown.
+// TestSavedLine checks that a receipt reports savings of 0, and the reason for unknown savings.
 func TestSavedLine(t *testing.T) {
 	for want, change := range map[string]func(*Report){
 		"about 360 ms": func(*Report) {},

@@ -83,7 +83,7 @@ func TestEventChoice(t *testing.T) {
 	}
 }
 
-// TestDateOnly checks that a date without a time is that day in every zone and gets no
+// TestDateOnly checks that a date without a time denotes the same day in every zone and gets no
 // time.
 func TestDateOnly(t *testing.T) {
 	day, dateOnly, ok := rdap.ParseDate("20240302")
@@ -106,8 +106,7 @@ func TestDateOnly(t *testing.T) {
 	}
 }
 
-// TestUnrecognizedDate checks that an unrecognized date does not hide a recognized
-// one.
+// TestUnrecognizedDate checks that an unrecognized date does not hide a recognized date.
 func TestUnrecognizedDate(t *testing.T) {
 	for _, action := range []string{eventRegistration, eventExpiration} {
 		good, junk := rdap.Event{Action: action, Raw: "a", Time: noon}, rdap.Event{Action: action, Raw: "junk"}

@@ -73,7 +73,7 @@ func TestAbuseContacts(t *testing.T) {
 	}
 }
 
-// TestContactRemarks checks that remarks are shown, long ones with -v, and that a
+// TestContactRemarks checks that text shows remarks, long remarks only with -v, and that a
 // remark about withheld data replaces a handle.
 func TestContactRemarks(t *testing.T) {
 	const privacy = `{"title":"REDACTED FOR PRIVACY","description":["Some of the data in this object has been removed"]}`

@@ -43,7 +43,7 @@ func TestTextColour(t *testing.T) {
 	}
 }
 
-// stripColour removes SGR sequences only.
+// stripColour removes only SGR sequences.
 func stripColour(s string) string {
 	var b strings.Builder
 	for {
@@ -125,8 +125,8 @@ func TestTextSeparatesResults(t *testing.T) {
 	}
 }
 
-// TestTextOfLongAnswers checks that time grows linearly with the length of lists in a
-// response; quadratic algorithms would take hours.
+// TestTextOfLongAnswers checks that time grows linearly with the length of lists in a response.
+// Quadratic algorithms would take hours.
 func TestTextOfLongAnswers(t *testing.T) {
 	testrun.SkipWithRaceDetector(t)
 	const n = 100_000
@@ -173,7 +173,7 @@ func TestStatusMeaning(t *testing.T) {
 }
 
 func TestTextWithoutResponse(t *testing.T) {
-	// The zero Result and one whose body does not fit its verdict must not crash.
+	// The zero Result, and a Result whose body does not fit its verdict, must not crash.
 	for _, r := range []*client.Result{
 		{},
 		{Verdict: client.Registered},

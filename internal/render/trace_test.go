@@ -37,7 +37,7 @@ var (
 	plainTCP = pool.Trace{ConnID: 4, Protocol: "http/1.1", Wait: 10 * ms, TCP: 10 * ms, FirstByte: 10 * ms, Total: 20 * ms}
 )
 
-// TestTraceOfARow checks that names and meanings are those of curl.
+// TestTraceOfARow checks that names and meanings equal those of curl.
 func TestTraceOfARow(t *testing.T) {
 	redirected := traced(t, 1, keptConn)
 	redirected.FinalURL, redirected.Elapsed = "https://other.example/", 391*ms
@@ -129,7 +129,7 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// TestWaterfall checks that bars end at their time, on the scale of the longest one.
+// TestWaterfall checks that bars end at their time, on the scale of the longest bar.
 func TestWaterfall(t *testing.T) {
 	bars := []Bar{
 		{Label: "mode"},

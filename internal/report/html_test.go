@@ -26,7 +26,7 @@ func page(t *testing.T, r *measure.Report) (string, *html.Node) {
 	return text, root
 }
 
-// TestPageIsSelfContained checks that a page loads nothing and runs nothing.
+// TestPageIsSelfContained checks that a page loads no resources and runs no scripts.
 func TestPageIsSelfContained(t *testing.T) {
 	text, root := page(t, several(9))
 	if strings.Contains(text, "url(") || strings.Contains(text, "@import") {

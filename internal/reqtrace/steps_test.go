@@ -40,7 +40,8 @@ func TestSteps(t *testing.T) {
 	})
 }
 
-// A connection that is set up in time does not call the function for late ones.
+// A connection that is set up in time does not cause a call of the function for late
+// connections.
 func TestStepsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := reqtrace.NewSteps(time.Second, func() { t.Error("called") })

@@ -15,8 +15,8 @@ type filedQueue struct {
 	unwritten []write
 }
 
-// A write has begun, and ends with the next call of filedQueue.write. The chunk may be
-// read before that.
+// A write is a write that has begun, and ends with the next call of filedQueue.write. The chunk
+// may be read before the end.
 type write struct {
 	to   *Chunk
 	data []byte
@@ -28,7 +28,7 @@ func (s *filedQueue) put(record string) {
 	}
 }
 
-// write writes the pending chunks and returns how many could not be written.
+// write writes the pending chunks and returns the number of chunks that could not be written.
 func (s *filedQueue) write() (failed int) {
 	for _, w := range s.unwritten {
 		switch at, err := s.file.Write(w.data); {
@@ -65,7 +65,7 @@ func TestQueue(t *testing.T) {
 		case i%5 == 1:
 			return ""
 		case i%1000 == 4:
-			return record + strings.Repeat("x", 3*ChunkSize) // longer than a chunk
+			return record + strings.Repeat("x", 3*ChunkSize) // a record longer than a chunk
 		}
 		return record
 	}
@@ -73,7 +73,7 @@ func TestQueue(t *testing.T) {
 	for round := range 60 {
 		for range random.IntN(4000) {
 			s.put(make1(next))
-			if random.IntN(4) > 0 { // otherwise it may be read before it is written
+			if random.IntN(4) > 0 { // otherwise the chunk may be read before it is written
 				s.write()
 			}
 			next++

@@ -11,7 +11,7 @@ import (
 	"github.com/rdapq/rdapq/bootstrap/internal/ianafile"
 )
 
-// write creates a directory with the five files; dns is the content of dns.json.
+// write creates a directory with the five files. dns is the content of dns.json.
 func write(t *testing.T, dns string) string {
 	dir := t.TempDir()
 	for name, body := range map[string]string{

@@ -14,7 +14,7 @@ func TestParse(t *testing.T) {
 	for name, tt := range map[string]struct {
 		in     string
 		tagged bool
-		want   *File // nil means an error
+		want   *File // expected result; nil means an error
 	}{
 		"plain":            {`{"version":"1.0","publication":"2026-01-02T03:04:05Z","services":[[["zz"],["https://zz.invalid/"]]]}`, false, &File{day, one}},
 		"byte-order mark":  {"\xef\xbb\xbf" + `{"services":[[["zz"],["https://zz.invalid/"]]]}`, false, &File{Services: one}},

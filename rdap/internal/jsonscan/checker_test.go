@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// TestHooks checks which members and objects a Checker reports, with ranks by name:
-// Object gets the last value with the highest rank.
+// TestHooks checks which members and objects a Checker reports. Members get ranks by their
+// names, and Object gets the last value with the highest rank.
 func TestHooks(t *testing.T) {
 	const (
 		first  = `{"lo":"low 1","hi":"high 1","lo":"low 2"}`
@@ -71,7 +71,7 @@ func TestLongContainers(t *testing.T) {
 	}
 }
 
-// TestCheck checks that other data than one object are rejected.
+// TestCheck checks that Check rejects data other than one object.
 func TestCheck(t *testing.T) {
 	for text, want := range map[string]bool{
 		"{}": true, " {} \n": true, `{"a":1}x`: false, "{}{}": false, "[]": false, `"a"`: false, "": false, `{"a":1,}`: false,
@@ -84,7 +84,7 @@ func TestCheck(t *testing.T) {
 }
 
 // TestCheckBytes checks each byte at each offset of a string, alone and twice, against
-// jsontext: eight bytes are tested at a time.
+// jsontext. The Checker tests eight bytes at a time.
 func TestCheckBytes(t *testing.T) {
 	for b := range 256 {
 		for at := range 20 {
