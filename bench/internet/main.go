@@ -37,6 +37,7 @@ type options struct {
 	memory   int
 	keep     string
 	maxWait  string
+	windows  bool
 }
 
 func main() {
@@ -50,6 +51,7 @@ func main() {
 	flag.IntVar(&o.memory, "max-memory", 96, "maximum memory of rdapq in `MiB`")
 	flag.StringVar(&o.maxWait, "max-wait", "2m", "--max-wait of rdapq, which limits the time for a host that never responds")
 	flag.StringVar(&o.keep, "keep", "", "keep the files in this `DIRECTORY`")
+	flag.BoolVar(&o.windows, "windows", false, "print the windows of each quota that is measured: when they began, requests accepted and refused")
 	flag.Parse()
 	var err error
 	switch flag.Arg(0) {

@@ -89,6 +89,9 @@ func run(o options) error {
 		}
 		fmt.Printf("\nrun %d:\n", n+1)
 		faults := check(w, lines, perHost, r, counts)
+		if o.windows {
+			printWindows(w, perHost, counts)
+		}
 		took := r.last.Sub(r.start)
 		fmt.Printf("%s, %.2f times the bound (%s with the hosts that never respond); %s of CPU; peak memory %d MiB; exit code %d\n",
 			took.Round(100*time.Millisecond), ratio(took, least), r.wall.Round(100*time.Millisecond), r.cpu.Round(100*time.Millisecond), r.rss>>20, r.code)
@@ -342,7 +345,7 @@ func report(w *world, perHost map[string]int, hosts map[string]*tally, counts ma
 			if allowed := 10 + windows; c.Refused > allowed {
 				faults = append(faults, fmt.Sprintf("%s (%s): %d refusals, more than %d", host, p.Quirk, c.Refused, allowed))
 			}
-			if least := p.least(perHost[host]); perHost[host] >= 4*n && c.Last > c.First {
+			if least := p.least(perHost[host]); measured(p, perHost[host]) && c.Last > c.First {
 				s.used = append(s.used, float64(least)/float64(c.Last-c.First))
 			}
 		}
@@ -360,6 +363,30 @@ func report(w *world, perHost map[string]int, hosts map[string]*tally, counts ma
 	}
 	_ = tw.Flush()
 	return faults
+}
+
+// measured reports whether a host has enough lines to measure the use of its quota.
+func measured(p *profile, lines int) bool {
+	n, _ := p.quota()
+	return n > 0 && lines >= 4*n
+}
+
+// printWindows prints the windows of the measured quotas.
+func printWindows(w *world, perHost map[string]int, counts map[string]count) {
+	for _, host := range slices.Sorted(maps.Keys(perHost)) {
+		p := w.Profiles[host]
+		if !measured(p, perHost[host]) {
+			continue
+		}
+		fmt.Printf("%s (%s, %s, %d lines):", host, p.Quirk, p.Latency, perHost[host])
+		for _, c := range counts[host].Windows {
+			fmt.Printf(" %.2f:%d", c.Begin.Seconds(), c.Accepted)
+			if c.Refused > 0 {
+				fmt.Printf("+%d", c.Refused)
+			}
+		}
+		fmt.Println()
+	}
 }
 
 // A standProcess is the process with the servers.

@@ -36,6 +36,13 @@ type count struct {
 	Conns    int           // connections
 	First    time.Duration // time of the first request, since the start of counting
 	Last     time.Duration
+	Windows  []window // of the quota
+}
+
+// A window holds the counts of one window of a quota.
+type window struct {
+	Begin             time.Duration // since the start of counting
+	Accepted, Refused int
 }
 
 // A site is a host with its state while it is served.
@@ -193,9 +200,12 @@ func (s *site) admit(began, now time.Time) (f fate, retry time.Duration) {
 	}
 	if now.Sub(s.start) >= period {
 		s.start, s.used = now, 0
+		s.count.Windows = append(s.count.Windows, window{Begin: now.Sub(began)})
 	}
+	win := &s.count.Windows[len(s.count.Windows)-1]
 	if s.used >= n {
 		s.count.Refused++
+		win.Refused++
 		retry = s.start.Add(period).Sub(now)
 		if s.Quirk == penalty {
 			retry = 15 * time.Second
@@ -205,6 +215,7 @@ func (s *site) admit(began, now time.Time) (f fate, retry time.Duration) {
 	}
 	s.used++
 	s.count.Answered++
+	win.Accepted++
 	return answered, 0
 }
 
