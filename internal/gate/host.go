@@ -71,7 +71,8 @@ type Host struct {
 // trialExtra requests in addition to the requests in flight.
 type trial struct {
 	on    bool
-	sent  time.Time     // when the refused request was sent
+	sent  time.Time     // Decision.At of the refused request
+	first time.Time     // when the refused request was sent, after the wait for a connection
 	wait  time.Duration // Retry-After of the refused request
 	until time.Time     // no extra request is sent before this time, so that requests in flight can end
 	extra int           // number of extra requests sent in the trial

@@ -24,6 +24,9 @@ func (h *Host) count(s Outcome) {
 		h.window.answered(s.Now)
 	default:
 		h.window.cancel()
+		if len(h.history.pieces) == 0 {
+			h.since = s.sent() // after connection set-up
+		}
 		h.history.add(s.sent())
 	}
 }
@@ -303,7 +306,7 @@ func (h *Host) refused(s Outcome) {
 			h.isolated(s)
 			return
 		case !h.trial.on && (!near || h.sent.After(s.Decision.At)):
-			h.trial = trial{on: true, sent: s.Decision.At, wait: wait, until: s.Now.Add(max(h.adaptive.recent, 5*time.Millisecond))}
+			h.trial = trial{on: true, sent: s.Decision.At, first: s.sent(), wait: wait, until: s.Now.Add(max(h.adaptive.recent, 5*time.Millisecond))}
 			h.trial.excess = s.Decision.excess
 			if near {
 				h.trial.extra = trialExtra // the requests in flight decide the trial
@@ -311,11 +314,11 @@ func (h *Host) refused(s Outcome) {
 			return
 		}
 	}
-	first := s.Decision.At
+	first := s.sent()
 	if h.trial.on {
 		wait = max(wait, h.trial.wait)
-		if h.trial.sent.Before(first) {
-			first = h.trial.sent
+		if h.trial.first.Before(first) {
+			first = h.trial.first
 		}
 	}
 	h.trial = trial{}
@@ -407,7 +410,7 @@ func (h *Host) discover(first time.Time, s Outcome, wait time.Duration) {
 		if h.search == nil {
 			h.search = &spanSearch{n: h.history.since(h.since), begin: h.since, first: first}
 		}
-		h.search.last = s.Decision.At
+		h.search.last = s.sent()
 		return
 	}
 	h.search = nil

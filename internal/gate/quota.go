@@ -308,7 +308,10 @@ func (q *quota) refused(sent, now time.Time, used int, elapsed, wait, pause time
 	}
 	if q.test > 0 && used >= q.n {
 		q.low = max(q.low, min(q.test, q.span))
-		if !q.confirmed && window > q.span*3/4 && window < q.span*13/10 {
+		switch {
+		case wait-time.Second >= q.span && !q.costly():
+			q.span = min(window, 2*q.span) // Retry-After, rounded up, is longer than the span
+		case !q.confirmed && window > q.span*3/4 && window < q.span*13/10:
 			q.span = min(q.span, max(window, q.low)) // Retry-After confirms the span
 			q.low = q.span
 		}

@@ -256,6 +256,7 @@ type quotaCase struct {
 	n       int
 	per     time.Duration
 	latency time.Duration
+	setup   time.Duration // of the first connection
 	lines   int
 	later   int     // maximum number of requests refused after the host has a quota
 	ratio   float64 // maximum ratio of the time to the minimum time; 0 means not checked
@@ -290,6 +291,10 @@ func quotaCases() []quotaCase {
 			return penalty(fixedWindow(20, 2*time.Second, false, silent), 15*time.Second, constant(15*time.Second))
 		}, n: 20, per: 2 * time.Second, latency: 130 * ms, lines: 718, later: 0, ratio: 1.25},
 		{name: "50 per second, silent, few lines", rule: func() rule { return fixedWindow(50, time.Second, false, silent) }, n: 50, per: time.Second, latency: 24 * ms, lines: 390, later: 8, ratio: 1.25},
+		{name: "50 per second, silent, few lines, slow connection", rule: func() rule { return fixedWindow(50, time.Second, false, silent) }, n: 50, per: time.Second, latency: 24 * ms, setup: 700 * ms, lines: 390, later: 8, ratio: 1.25},
+		{name: "60 in 6 s, silent, slow connection", rule: func() rule { return fixedWindow(60, 6*time.Second, false, silent) }, n: 60, per: 6 * time.Second, latency: 50 * ms, setup: 700 * ms, lines: 1000, later: 20},
+		{name: "10 in 3 s, aligned, begun late", rule: func() rule { return fixedWindow(10, 3*time.Second, true, ceil) }, n: 10, per: 3 * time.Second, latency: 50 * ms, setup: 800 * ms, lines: 60, later: 6, ratio: 1.2},
+		{name: "20 in 2 s, aligned, begun late", rule: func() rule { return fixedWindow(20, 2*time.Second, true, ceil) }, n: 20, per: 2 * time.Second, latency: 100 * ms, setup: 800 * ms, lines: 1000, later: 20},
 	}
 }
 
@@ -321,7 +326,9 @@ func (tt quotaCase) run(t *testing.T, seed uint64) (faults []string) {
 		random := rand.New(rand.NewPCG(seed, 5))
 		h.random = func(d time.Duration) time.Duration { return time.Duration(random.Int64N(int64(d))) }
 		s := &simulation{h: h, rule: tt.rule(), latency: tt.latency, lines: tt.lines, effect: tt.effect, seed: seed}
+		s.setup = tt.setup
 		s.run(t)
+		s.took -= s.setup
 		full := time.Duration(float64(tt.lines) / float64(tt.n) * float64(tt.per))
 		if used := full.Seconds() / s.took.Seconds(); used < 0.8 {
 			fault("%v, %.0f %% of the quota used", s.took, 100*used)
