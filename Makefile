@@ -20,7 +20,7 @@ stress:
 
 # Servers with quotas of all kinds, simulated with 200 seeds.
 quotas:
-	RDAPQ_QUOTAS=200 $(GO) test -count=1 -timeout 60m -run 'TestQuotas$$' ./internal/gate
+	RDAPQ_QUOTAS=200 $(GO) test -count=1 -timeout 60m -run '^Test(Quotas|IsolatedRefusals)$$' ./internal/gate
 
 bench:
 	$(GO) test -run '^$$' -bench . ./bootstrap ./client ./pool

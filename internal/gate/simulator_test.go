@@ -4,13 +4,12 @@ import (
 	"container/heap"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/rdapq/rdapq/internal/testrun"
 	"github.com/rdapq/rdapq/limit"
 )
 
@@ -302,15 +301,9 @@ func quotaCases() []quotaCase {
 // 80% or more. When it is discovered, at most ten requests are refused, or two more than are in
 // flight. Later refusals are few. RDAPQ_QUOTAS is the number of seeds.
 func TestQuotas(t *testing.T) {
-	seeds := uint64(3)
-	if text := os.Getenv("RDAPQ_QUOTAS"); text != "" {
-		var err error
-		if seeds, err = strconv.ParseUint(text, 10, 32); err != nil {
-			t.Fatal(err)
-		}
-	}
+	seeds := testrun.Env(t, "RDAPQ_QUOTAS", 2)
 	for _, tt := range quotaCases() {
-		for seed := range seeds {
+		for seed := range uint64(seeds) {
 			for _, fault := range tt.run(t, seed) {
 				t.Errorf("%s, seed %d: %s", tt.name, seed, fault)
 			}
@@ -447,9 +440,10 @@ func TestQuotaStored(t *testing.T) {
 	}
 }
 
-// Random refusals cost little and do not create a limit.
+// Random refusals cost little and do not create a limit. RDAPQ_QUOTAS is the number of
+// seeds.
 func TestIsolatedRefusals(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(testrun.Env(t, "RDAPQ_QUOTAS", 4)) {
 		synctest.Test(t, func(t *testing.T) {
 			took := map[float64]time.Duration{}
 			for _, share := range []float64{0, 0.004, 0.01} {
