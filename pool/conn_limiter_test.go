@@ -220,7 +220,7 @@ func TestOutOfDescriptors(t *testing.T) {
 // reused, it keeps many open again.
 func TestIdleConnectionsWithoutReuse(t *testing.T) {
 	bothInMemory(t, func(t *testing.T, network *rdaptest.Network, protocols rdaptest.Protocols) {
-		const n, few, again = 700, 16, 60
+		const n, few, again = 560, 16, 60
 		s, port, c := hosts(t, n, rdaptest.Config{Network: network, Protocols: protocols})
 		c.MaxConns = 400
 		p := newPool(t, s, c)
@@ -258,7 +258,7 @@ func TestIdleConnectionsWithoutReuse(t *testing.T) {
 // race detector would add to the memory.
 func TestMemoryOfIdleConnections(t *testing.T) {
 	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
-		const n, most = 300, 128 << 10
+		const n, most = 120, 128 << 10
 		_, out, parent := inChild(t, n, rdaptest.Config{Protocols: protocols}, func(p *pool.Pool, port string) {
 			memory := func() uint64 {
 				var m runtime.MemStats

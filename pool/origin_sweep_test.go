@@ -17,7 +17,7 @@ import (
 // If a server redirects each request to another host, the Pool forgets origins and
 // their connections, and the sums are right. RDAPQ_ORIGINS sets the number of hosts.
 func TestManyOrigins(t *testing.T) {
-	hosts := testrun.Env(t, "RDAPQ_ORIGINS", 6000)
+	hosts := testrun.Env(t, "RDAPQ_ORIGINS", 4600)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "here")
 	}))
@@ -76,7 +76,7 @@ func TestSweptOriginsAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	const hosts = 2500
+	const hosts = 1500
 	lookup := func(i int) {
 		if a, err := get(t.Context(), p, fmt.Sprintf("http://h%d.example/", i)); err != nil || a.body != "here" {
 			t.Fatalf("host %d: %q, %v", i, a.body, err)
