@@ -4,6 +4,7 @@ package testrun
 import (
 	"flag"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -15,8 +16,14 @@ const waiting = "16"
 // Main runs the tests of a package whose parallel tests mostly wait, and returns the exit code.
 // The flag -parallel overrides the number of tests that run at a time. Go's default, the number
 // of CPUs, would make the tests wait for each other.
+//
+// The garbage collector runs less often, unless the variable GOGC is set. With the default, the
+// small heap of a test would be collected many times per second.
 func Main(m *testing.M) int {
 	More()
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
 	return m.Run()
 }
 
