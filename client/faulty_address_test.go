@@ -16,6 +16,7 @@ import (
 // the other one, whatever their order. The clock is that of a bubble: on a loaded machine,
 // responses of the working address would come after the timeout.
 func TestBatchFaultyAddress(t *testing.T) {
+	t.Parallel() // run in parallel: it mostly waits
 	const count = 40
 	for name, bad := range map[string]func(*rdaptest.Config){
 		"silent after accept": func(c *rdaptest.Config) { c.Conn.SilentTLS = true },

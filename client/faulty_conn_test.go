@@ -68,6 +68,7 @@ func names(n int) []string {
 // used. The clock is that of a bubble: on a loaded machine, responses of a working
 // connection would come after the timeout.
 func TestBatchFaultyConnection(t *testing.T) {
+	t.Parallel() // run in parallel: it mostly waits
 	const count = 200
 	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H2Only} {
 		for _, status := range []int{500, 502, 503, 504, 421, 0} {

@@ -85,6 +85,7 @@ func outageNames(n int) (texts []string) {
 // costs no line. The server gets few requests meanwhile, however it is away. The test uses the
 // clock of a bubble, because on a loaded machine requests would time out without an outage.
 func TestBatchOutage(t *testing.T) {
+	t.Parallel() // run in parallel: it mostly waits
 	for _, way := range []string{"503", "502", "reset", "refused", "silent", "half a body"} {
 		for _, protocols := range []rdaptest.Protocols{rdaptest.H2Only, rdaptest.H1Only} {
 			if protocols == rdaptest.H1Only && way != "silent" && way != "half a body" {
@@ -96,7 +97,7 @@ func TestBatchOutage(t *testing.T) {
 }
 
 func testOutage(t *testing.T, way string, protocols rdaptest.Protocols) {
-	const lineCount, middle, away = 3000, 1000, 6 * time.Second
+	const lineCount, middle, away = 1800, 600, 6 * time.Second
 	var out atomic.Bool
 	var served atomic.Int64
 	var s *rdaptest.Server
