@@ -47,7 +47,7 @@ func isTaken(ctx context.Context, c *client.Client, domain string) (bool, error)
 	}
 	r, err := c.Lookup(ctx, q)
 	if err != nil {
-		return false, err // no statement about the domain
+		return false, err // says nothing about the domain
 	}
 	return r.Verdict == client.Registered, nil
 }
@@ -146,7 +146,7 @@ func newClient(dir string, trust *tls.Config, resolver client.Resolver) (*client
 	}
 	p, err := pool.New(pool.Config{
 		TLS:      trust,                      // nil means the system's certificate authorities
-		Trust:    "private-root-2026",        // a name for them; empty for the system's
+		Trust:    "private-root-2026",        // a name for these authorities; empty for the system's
 		Sessions: sessions, Origins: origins, // read by the next run
 	})
 	if err != nil {
@@ -192,7 +192,7 @@ func expiry(body []byte) (time.Time, error) {
 		return time.Time{}, err // a *rdap.FormatError: not an RDAP response
 	}
 	event, _ := record.Event(rdap.EventExpiration)
-	return event.Time, nil // zero without that date
+	return event.Time, nil // zero if the record has no such date
 }
 
 func watch(log *slog.Logger, handshakes *atomic.Int64) (client.Config, pool.Config) {
