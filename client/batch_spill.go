@@ -37,7 +37,7 @@ func (q *queue) fileHasRoom() bool {
 	if q.diskBytes+spill.ChunkSize <= q.maxSpill {
 		return true
 	}
-	q.warnPaused("the temporary file for queued inputs is full: reading pauses until some are sent", "bytes", q.maxSpill)
+	q.warnPaused("the temporary file for queued inputs is full: reading pauses until some inputs are sent", "bytes", q.maxSpill)
 	return false
 }
 

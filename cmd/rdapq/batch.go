@@ -70,9 +70,9 @@ func (o *batchOptions) check(file bool, format string) error {
 	case !slices.Contains(inputFormats, o.inputFormat):
 		return usagef(about("input-format"), "use one of "+strings.Join(inputFormats, ", "), "invalid value %q for --input-format", o.inputFormat)
 	case o.column != "" && o.inputFormat != "auto" && o.inputFormat != string(input.CSV):
-		return usagef(about("column", "input-format"), "use one or the other", "--column requires CSV input, but --input-format is %s", o.inputFormat)
+		return usagef(about("column", "input-format"), "use only one of these flags", "--column requires CSV input, but --input-format is %s", o.inputFormat)
 	case o.field != "" && o.inputFormat != "auto" && o.inputFormat != string(input.NDJSON):
-		return usagef(about("field", "input-format"), "use one or the other", "--field requires NDJSON input, but --input-format is %s", o.inputFormat)
+		return usagef(about("field", "input-format"), "use only one of these flags", "--field requires NDJSON input, but --input-format is %s", o.inputFormat)
 	case o.column != "" && o.field != "":
 		return usagef(about("column", "field"), "use --column for CSV, --field for NDJSON", "--column and --field cannot be used together")
 	case o.maxWait < 0 && o.maxWait != defaultWait:

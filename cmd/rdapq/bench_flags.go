@@ -31,8 +31,8 @@ type benchOptions struct {
 }
 
 func (o *benchOptions) register(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.modes, "modes", defaultBenchModes, "compare these `MODES`: "+strings.Join(measure.Words(), ", ")+"; combine with +, e.g. no-reuse+tls1.2")
-	f.IntVarP(&o.lookups, "lookups", "n", 0, "run `N` lookups per run; queries are repeated if there are fewer (default 40 with the demo registry, otherwise at most 20 per server in total)")
+	f.StringSliceVar(&o.modes, "modes", defaultBenchModes, "compare these `MODES`: "+strings.Join(measure.Words(), ", ")+"; combine with +, such as no-reuse+tls1.2")
+	f.IntVarP(&o.lookups, "lookups", "n", 0, "run `N` lookups per run; queries repeat if there are fewer (default 40 with the demo registry, otherwise at most 20 per server in total)")
 	f.IntVar(&o.runs, "runs", 0, "do `N` runs per mode (default 3); at least 3 are needed for a verdict")
 	f.IntVarP(&o.jobs, "jobs", "j", 0, "run at most `N` lookups at a time (default 4, or 1 if a run has fewer than 12)")
 	f.BoolVar(&o.json, "json", false, "print all measurements as JSON")
@@ -52,7 +52,7 @@ func (o *benchOptions) check() ([]measure.Mode, error) {
 	case o.jobs < 0:
 		return nil, usagef(about("jobs"), "", "--jobs must be at least 1")
 	case o.json && o.markdown:
-		return nil, usagef(about("json", "markdown"), "use one or the other", "--json and --markdown cannot be used together")
+		return nil, usagef(about("json", "markdown"), "use only one of these flags", "--json and --markdown cannot be used together")
 	}
 	return modes, nil
 }

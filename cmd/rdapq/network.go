@@ -51,7 +51,7 @@ func (o *networkOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.minHandshakes, "min-handshakes", false, "use a single HTTP/2 or HTTP/3 connection per server, whatever the queue length")
 	f.BoolVar(&o.noSessions, "no-session-store", false, "don't store TLS sessions between runs (resumption saves a round trip but identifies you as a returning client)")
 	f.BoolVar(&o.noEarlyData, "no-early-data", false, "don't send requests in the first flight of HTTP/3 (0-RTT)")
-	f.BoolVar(&o.fastOpen, "fast-open", false, "use TCP Fast Open (Linux): the TLS handshake begins in the SYN; the ClientHello must fit into it, so no post-quantum key exchange")
+	f.BoolVar(&o.fastOpen, "fast-open", false, "use TCP Fast Open (Linux): the TLS handshake begins in the SYN; the ClientHello must fit into the SYN, which excludes post-quantum key exchange")
 	f.StringVar(&o.tlsMin, "tls-min", "1.2", "set the minimum TLS `VERSION`: "+strings.Join(tlsNames, ", "))
 	f.StringVar(&o.tlsMax, "tls-max", "1.3", "set the maximum TLS `VERSION`")
 	f.BoolVarP(&o.ipv4, "ipv4", "4", false, "use IPv4 only")
@@ -59,7 +59,7 @@ func (o *networkOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.bind, "bind", "", "connect from this source `ADDRESS`")
 	f.StringArrayVar(&o.resolve, "resolve", nil, "use these addresses instead of resolving the host name: `HOST:PORT:ADDRESS[,ADDRESS...]` (repeatable)")
 	f.BoolVar(&o.allowPrivate, "allow-private", false, "allow private and loopback addresses from bootstrap files, redirects and links (for test labs); servers you specify are always allowed")
-	f.DurationVar(&o.connectTime, "connect-timeout", 0, "limit the set-up of a connection (DNS, TCP and TLS) to `TIME` (default 10s, or --timeout if that is less)")
+	f.DurationVar(&o.connectTime, "connect-timeout", 0, "limit the set-up of a connection (DNS, TCP and TLS) to `TIME` (default 10s, or --timeout, if less)")
 	f.DurationVar(&o.maxConnAge, "max-conn-age", 0, "send no new request on a connection older than `TIME` (default no limit)")
 	f.StringVar(&o.proxy, "proxy", "", "use the proxy at `URL`: http, https, socks5 or socks5h (default from HTTPS_PROXY, HTTP_PROXY and NO_PROXY)")
 }

@@ -48,11 +48,11 @@ func relations() []string {
 func (o *referralOptions) check() error {
 	switch {
 	case o.registryOnly && o.registrar:
-		return usagef(about("registrar", "registry-only"), "use one or the other", "--registrar and --registry-only cannot be used together")
+		return usagef(about("registrar", "registry-only"), "use only one of these flags", "--registrar and --registry-only cannot be used together")
 	case o.registryOnly && o.registrarOnly:
-		return usagef(about("registrar-only", "registry-only"), "use one or the other", "--registrar-only and --registry-only cannot be used together")
+		return usagef(about("registrar-only", "registry-only"), "use only one of these flags", "--registrar-only and --registry-only cannot be used together")
 	case o.cache && o.noCache:
-		return usagef(about("cache", "no-cache"), "use one or the other", "--cache and --no-cache cannot be used together")
+		return usagef(about("cache", "no-cache"), "use only one of these flags", "--cache and --no-cache cannot be used together")
 	}
 	for _, r := range o.related {
 		if !slices.Contains(relations(), r) {
@@ -107,9 +107,9 @@ func (o *referralOptions) checkFormat(format string, fields []string) error {
 		hint = "name its fields, such as --fields query,expires,registrar.expires, or use --registrar-only"
 	}
 	if fields != nil {
-		return usagef(about("registrar", "fields"), hint, "--registrar and these --fields cannot be used together: none of them shows the registrar's record")
+		return usagef(about("registrar", "fields"), hint, "--registrar and these --fields cannot be used together: no such field shows the registrar's record")
 	}
-	return usagef(about("registrar", "format"), hint, "--registrar and --format %s cannot be used together: it does not show the registrar's record", format)
+	return usagef(about("registrar", "format"), hint, "--registrar and --format %s cannot be used together: the format does not show the registrar's record", format)
 }
 
 // table parses the file of --registrars.

@@ -28,7 +28,7 @@ func (o *searchOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.config.Count, "count", false, "request the total number of results")
 	f.StringVar(&o.config.FieldSet, "field-set", "", "request this field `SET` of each result: id, brief or full")
 	f.BoolVar(&o.config.Unannounced, "unannounced", false, "use --sort, --count, --field-set and reverse searches without checking the server's help for support")
-	f.BoolVar(&o.expand, "expand", false, "write one result per object found instead of one per search (not with --file)")
+	f.BoolVar(&o.expand, "expand", false, "write one result per object found instead of one result per search (not with --file)")
 }
 
 func (o *searchOptions) check(file bool) error {

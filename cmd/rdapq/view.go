@@ -48,13 +48,13 @@ func (o *options) checkView() error {
 	case v.raw != "" && v.raw != rawSafe && v.raw != rawForce:
 		return usagef(about("raw"), "use --raw, or --raw="+rawForce+" to send all bytes to a terminal unchanged", "invalid value %q for --raw", v.raw)
 	case v.raw != "" && v.jq != "":
-		return usagef(about("raw", "jq"), "use one or the other", "--raw and --jq cannot be used together")
+		return usagef(about("raw", "jq"), "use only one of these flags", "--raw and --jq cannot be used together")
 	case v.raw != "" && o.format != "":
-		return usagef(about("raw", "format"), "use one or the other; --format json indents the object", "--raw and --format cannot be used together")
+		return usagef(about("raw", "format"), "use only one of these flags; --format json indents the object", "--raw and --format cannot be used together")
 	case v.raw != "" && o.file != "":
-		return usagef(about("raw", "file"), `use --format ndjson: its member "rdap" is the server's object`, "--raw and --file cannot be used together: the responses could not be told apart")
+		return usagef(about("raw", "file"), `use --format ndjson: its member "rdap" is the server's object`, "--raw and --file cannot be used together: the output would not separate the responses")
 	case v.raw != "" && o.search.expand:
-		return usagef(about("raw", "expand"), "use one or the other", "--raw and --expand cannot be used together")
+		return usagef(about("raw", "expand"), "use only one of these flags", "--raw and --expand cannot be used together")
 	case v.jq != "" && o.format != "" && o.format != render.FormatNDJSON:
 		return usagef(about("jq", "format"), "drop --format", "--jq and --format %s cannot be used together", o.format)
 	}

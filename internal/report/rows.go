@@ -58,7 +58,7 @@ func groups() []group {
 			{label: "of these, with 0-RTT", path: "early_data", get: func(r R) S { return r.EarlyData }},
 			{label: "with TCP Fast Open", path: "fast_open", get: func(r R) S { return r.FastOpen }},
 			{label: "handshakes avoided", about: "lookups sent on an existing connection", path: "avoided_handshakes", get: func(r R) S { return r.Avoided }, always: true},
-			{label: "round trips avoided", about: "by those handshakes", path: "round_trips_avoided", get: func(r R) S { return r.TripsAvoided }},
+			{label: "round trips avoided", about: "by the avoided handshakes", path: "round_trips_avoided", get: func(r R) S { return r.TripsAvoided }},
 			{label: "time saved (model)", about: "extra duration of the run without reuse", path: "saved_ms", unit: millis, get: func(r R) S { return r.Saved }},
 			{label: "retried transparently", path: "retries", get: func(r R) S { return r.Retries }},
 			{label: "lookups without a response", about: "in all runs", path: "unanswered", num: func(r R) float64 { return float64(r.Unanswered) }},

@@ -73,7 +73,7 @@ func (s *File) Write(data []byte) (at int64, err error) {
 	if k := len(s.spare) - 1; k >= 0 && len(data) <= ChunkSize {
 		at, s.spare = s.spare[k], s.spare[:k]
 	} else if s.end += int64(max(len(data), ChunkSize)); s.end > maxFile {
-		s.err = errors.New("it has grown too large")
+		s.err = errors.New("the file has grown too large")
 		return 0, s.err
 	}
 	if _, err := s.file.WriteAt(data, at); err != nil {

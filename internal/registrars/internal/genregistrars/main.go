@@ -47,7 +47,7 @@ func run(from, out string, now time.Time) error {
 // table formats the entries in the order of their numbers.
 func table(urls map[string]string, from string, now time.Time) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# IANA numbers of registrars and the base URLs of their RDAP servers, a tab\n# between. Made from %s\n# on %s: don't edit.\n", from, now.UTC().Format(time.DateOnly))
+	fmt.Fprintf(&b, "# IANA numbers of registrars and the base URLs of their RDAP servers, separated by a\n# tab. Made from %s\n# on %s; do not edit.\n", from, now.UTC().Format(time.DateOnly))
 	ids := slices.SortedFunc(maps.Keys(urls), func(a, b string) int {
 		if len(a) != len(b) {
 			return len(a) - len(b)
