@@ -116,7 +116,7 @@ func (d *download) setTimes() {
 	d.edition = &ed
 }
 
-// write stores the metadata and, unless data is nil, the file. It writes the file first: a file
+// write stores the metadata and, unless data is nil, the file. It writes the file first. A file
 // with an older sidecar is downloaded once more, but an old file with a newer sidecar would
 // count as new.
 func (c cache) write(reg Registry, m *meta, data []byte) error {

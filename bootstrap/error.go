@@ -13,8 +13,8 @@ var ErrNoService = errors.New("no RDAP service known")
 // ErrHTTPOnly matches every [*HTTPOnlyError].
 var ErrHTTPOnly = errors.New("RDAP service over plain http only")
 
-// ErrInvalidQuestion is wrapped in the error for a [Question] with an unknown subject,
-// without a valid address, or with a name that is not in A-labels.
+// ErrInvalidQuestion is wrapped in the error for an invalid [Question]. Its subject is unknown,
+// its address is invalid, or its name is not in A-labels.
 var ErrInvalidQuestion = errors.New("invalid question")
 
 // errNotMade is the error of a zero [Resolver].

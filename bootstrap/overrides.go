@@ -26,10 +26,10 @@ import (
 // http.
 type Overrides map[string][]string
 
-// ParseOverrides parses overrides, one per line: a key as in [Overrides], white space, and one
-// or more base URLs in the order in which to try them. The URLs of lines with the same key
-// accumulate. A comment starts with "#" at the start of a line or after white space. Errors
-// include the line number, counted from 1.
+// ParseOverrides parses overrides, one per line. A line has a key as in [Overrides], white
+// space, and one or more base URLs in the order in which to try them. The URLs of lines with
+// the same key accumulate. A comment starts with "#" at the start of a line or after white
+// space. Errors include the line number, counted from 1.
 func ParseOverrides(r io.Reader) (Overrides, error) {
 	o := make(Overrides)
 	lines := bufio.NewScanner(r)

@@ -67,8 +67,8 @@ type failure struct{ err error }
 // defaultFallbackWait limits the wait for a file if there is another, less reliable answer.
 const defaultFallbackWait = 5 * time.Second
 
-// Resolve returns the servers for a question. It uses these sources in order: [Config.Server],
-// [Config.Overrides], IANA's file, the snapshot if there is no newer file, and the built-in
+// Resolve returns the servers for a question. It uses [Config.Server], then [Config.Overrides],
+// then IANA's file, or the snapshot if there is no newer file. The last source is the built-in
 // list of servers that IANA does not list. [Answer.Source] identifies the source of the answer.
 //
 // Resolve waits for the network only if its copy lists no server and needs to be refreshed; ctx

@@ -11,8 +11,8 @@ import (
 )
 
 // A queue passes the items of a batch to its workers, in FIFO order per host; see popReady for
-// the order of hosts. No worker waits for a host: a host that must not be queried at first
-// becomes ready when one of its lookups ends or its pause is over.
+// the order of hosts. No worker waits for a host. Instead, a host becomes ready when it may be
+// queried, such as when one of its lookups ends or its pause is over.
 type queue struct {
 	queueConfig
 	file           spill.File  // holds inputs of slow servers

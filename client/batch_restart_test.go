@@ -13,8 +13,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A server that is down in the middle of a batch, for longer than the retries of a query take,
-// loses no input, because the batch waits for the server.
+// A server that is down in the middle of a batch loses no input, because the batch waits for
+// it. The server is down for longer than the retries of a query take.
 func TestBatchWaitsForRestart(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	for _, jobs := range []int{1, 16} {

@@ -155,8 +155,8 @@ func (q *queue) tick() {
 	q.setTimer()
 }
 
-// readyHeap is a heap of the host queues from which a lookup may start: the one with the
-// most time left is first, and among equals the one that has been ready longest.
+// readyHeap is a heap of the host queues from which a lookup may start. The queue with the most
+// time left is first. Among equals, the queue that has been ready longest is first.
 type readyHeap []*hostQueue
 
 func (r readyHeap) Len() int { return len(r) }

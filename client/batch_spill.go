@@ -7,8 +7,8 @@ import (
 	"github.com/rdapq/rdapq/internal/spill"
 )
 
-// The temporary file is read and written without the lock of the queue, and warnings
-// are logged without it: a disk may be slow, and a Logger may call back into the Client.
+// The queue reads and writes the temporary file without its lock, and also logs warnings
+// without it. A disk may be slow, and a Logger may call back into the Client.
 
 // spillInput appends a new input to the disk queue of its host. It returns false if
 // the file is full.

@@ -24,7 +24,7 @@ func (q *queue) reservePlace() bool {
 }
 
 // push adds a new item to the queue of its host. It waits for a place in the window, and so
-// paces the reader. An item that joins an earlier one takes a place, but is in no host queue.
+// paces the reader. An item that joins an earlier item takes a place, but is in no host queue.
 // push returns false if the queue does not keep the item, because its input was spilled or has
 // joined another.
 func (q *queue) push(it *item) (kept bool) {

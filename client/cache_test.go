@@ -108,8 +108,8 @@ func TestCacheReplaces(t *testing.T) {
 	}
 }
 
-// A response is also found by the URL of its self link, if the link is to the same server and
-// the URL has no response of its own.
+// A response is also found by the URL of its self link. The link must be to the same server,
+// and the URL must have no response of its own.
 func TestCacheSelfLink(t *testing.T) {
 	ca := newCA(t)
 	s := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})

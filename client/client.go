@@ -128,10 +128,10 @@ func New(cfg Config) (*Client, error) {
 var ErrClosed = errors.New("client: closed")
 
 // Close ends all lookups and closes what New made. Batches end as with [Client.Drain], waiting
-// lookups end immediately, and no further request is sent: lookups that were not sent end with
+// lookups end immediately, and no further request is sent. Lookups that were not sent end with
 // [CodeCanceled] and an error that wraps [ErrClosed]. Requests in flight end in the same way on
 // a Pool that New made. Close does not affect a Transport, Resolver or limit.Store given in the
-// [Config]: requests in flight on that Transport complete, but their redirects are not
+// [Config]. Requests in flight on that Transport complete, but their redirects are not
 // followed.
 //
 // Close returns the error of saving Config.Budgets, or of closing what New made. A Client may
@@ -162,7 +162,7 @@ func (c *Client) isClosed() bool {
 //
 // At most Config.Jobs lookups are concurrent, and at most Config.PerHost at one server. A
 // server that is slow, rate-limited or down delays only its own inputs. About 16 × Jobs inputs
-// wait in memory, however long the sequence: when the inputs for one server fill this window,
+// wait in memory, however long the sequence. When the inputs for one server fill this window,
 // they are spilled to a temporary file (see Config.SpillDir). Reading pauses when
 // Config.MaxQueued inputs wait or the file has Config.MaxSpill bytes.
 //
@@ -177,15 +177,15 @@ func (c *Client) isClosed() bool {
 // SharedLine set, and shares Raw, Header, Err and other data. A response is never used for an
 // input read after it, except through [Config].Cache.
 //
-// When ctx ends, reading stops, lookups in flight are canceled, and every input read so far
+// When ctx ends, reading stops and lookups in flight are canceled. Every input read so far
 // still yields its Result, with [CodeCanceled] or [CodeTimeout] unless it has another error. To
 // let lookups in flight complete, use [Client.Drain], or end the sequence. Breaking out of the
 // loop stops everything immediately.
 //
 // The sequence runs in its own goroutine. If the sequence, a Transport or another part of the
 // Config panics, the loop over the results panics with the same value. Batch waits for the
-// sequence to return. After the end of ctx, a Drain or a break it waits only briefly for a
-// sequence that blocks, for example in a read of a terminal.
+// sequence to return. After the end of ctx, a Drain or a break, Batch waits only briefly for a
+// sequence that blocks, such as in a read of a terminal.
 func (c *Client) Batch(ctx context.Context, inputs iter.Seq2[Input, error]) iter.Seq[*Result] {
 	return func(yield func(*Result) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -366,8 +366,8 @@ func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Page, error] {
 	}
 }
 
-// leaksTo reports whether following a link to u would leak a secret: a credential, or a key in
-// the URL of the server whose record has the link.
+// leaksTo reports whether following a link to u would leak a secret. A secret is a credential,
+// or a key in the URL of the server whose record has the link.
 func (c *Client) leaksTo(t *task, u *url.URL) bool {
 	if c.auth.Leaks(u) {
 		return true

@@ -59,8 +59,8 @@ type Config struct {
 	// ConnectTimeout. 0 means DefaultTimeout, negative no limit other than the context.
 	//
 	// A Transport other than a *[pool.Pool] must call the hooks GetConn and GotConn of
-	// net/http/httptrace, as [http.Transport] does; the wait for its connections is limited by
-	// the sum of Timeout and ConnectTimeout. If a transport calls no hooks, Timeout limits the
+	// net/http/httptrace, as [http.Transport] does. The sum of Timeout and ConnectTimeout
+	// limits the wait for its connections. If a transport calls no hooks, Timeout limits the
 	// whole attempt.
 	Timeout time.Duration
 
@@ -111,10 +111,10 @@ type Config struct {
 	// Attempts is 1. 0 means DefaultAttempts.
 	Attempts int
 
-	// MaxMemory limits the bytes of response bodies in memory: for each Batch, the
-	// bodies of results that its loop has not finished with; and for all calls of
-	// Lookup and Search together, the bodies being read. One body is always
-	// accepted. 0 means DefaultMaxMemory.
+	// MaxMemory limits the bytes of response bodies in memory. For each Batch, these are the
+	// bodies of results that its loop has not finished with. For all calls of Lookup and Search
+	// together, these are the bodies being read. One body is always accepted. 0 means
+	// DefaultMaxMemory.
 	MaxMemory int64
 
 	// MaxQueued limits the inputs that a Batch has read and not yet sent, in memory
@@ -275,9 +275,9 @@ func (c Config) check() error {
 	return nil
 }
 
-// PoolConfig returns the configuration of the Pool that New makes if Transport is nil:
-// HTTP/1.1, HTTP/2 and HTTP/3, the timeouts and the proxy of c, TLS sessions and server
-// properties in memory. To change a setting, such as the [pool.SessionFile], change the
+// PoolConfig returns the configuration of the Pool that New makes if Transport is nil. It has
+// HTTP/1.1, HTTP/2 and HTTP/3, the timeouts and the proxy of c, and stores TLS sessions and
+// server properties in memory. To change a setting, such as the [pool.SessionFile], change the
 // returned Config and pass a Pool made from it as Transport.
 func (c Config) PoolConfig() pool.Config {
 	d := c.withDefaults()
@@ -305,8 +305,8 @@ func environmentProxy() func(*http.Request) (*url.URL, error) {
 	return func(r *http.Request) (*url.URL, error) { return choose(r.URL) }
 }
 
-// bootstrapClient returns the client that downloads IANA's registries over the Transport of c,
-// so that the proxy, certificate authorities and timeouts of lookups apply to downloads. For
+// bootstrapClient returns the client that downloads IANA's registries. It uses the Transport of
+// c, so that the proxy, certificate authorities and timeouts of lookups apply to downloads. For
 // downloads, a Pool connects only to public addresses: see [pool.WithGuard].
 func (c Config) bootstrapClient() *http.Client {
 	transport := c.Transport

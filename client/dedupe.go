@@ -83,9 +83,9 @@ func (r *Result) replaceNote(other string) {
 	r.Warnings = list
 }
 
-// watchFirstByte returns a context with a trace hook that records in t when the first
-// byte of a response arrives: from then on no other query may share the response. The
-// hook may run in another goroutine and under a lock of the transport.
+// watchFirstByte returns a context with a trace hook that records in t when the first byte of a
+// response arrives. From then on no other query may share the response. The hook may run in
+// another goroutine and under a lock of the transport.
 func (t *task) watchFirstByte(ctx context.Context) context.Context {
 	if t.hooks == nil {
 		t.hooks = &httptrace.ClientTrace{GotFirstResponseByte: t.noteFirstByte}

@@ -29,9 +29,9 @@ type yielder interface {
 }
 
 // checkDesync decides whether the response belongs to the request of a. If the response does
-// not name its object and came over a reused HTTP/1.1 connection, checkDesync may wait for the
-// next response on that connection, or until no response has arrived for a while. It reports
-// whether the request has to be sent again. See [pool.Check].
+// not name its object and came over a reused HTTP/1.1 connection, checkDesync may wait. It
+// waits for the next response on that connection, or until no response has arrived for a while.
+// It reports whether the request has to be sent again. See [pool.Check].
 func (c *Client) checkDesync(ctx context.Context, a *attempt, status int) (repeat bool) {
 	t, r := a.task, a.task.result
 	if a.cached || a.redirected || t.walk != nil {

@@ -236,7 +236,7 @@ func TestResponsesOutOfStep(t *testing.T) {
 					t.Errorf("%d rows, want %d", rows, names)
 				}
 				total := names
-				// The batch may have found no mismatch: each request may have had a connection
+				// The batch may have found no mismatch. Each request may have had a connection
 				// of its own, or the stray responses may have come after the last request
 				// began. A connection that carries lookups one after another detects it.
 				for ; desync && warned == 0 && total < 2*names; total++ {

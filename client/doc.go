@@ -16,8 +16,9 @@
 //	r, err := c.Lookup(ctx, q)
 //
 // For many queries use [Client.Batch], which takes a sequence of inputs and returns a sequence
-// of results: exactly one per input, in the order in which they complete. Use one Client for a
-// whole program: it reuses connections, whose set-up takes most of the time of an RDAP lookup.
+// of results. It returns exactly one result per input, in the order of completion. Use one
+// Client for a whole program: it reuses connections, whose set-up takes most of the time of an
+// RDAP lookup.
 //
 // The [Verdict] of a Result is the outcome of the lookup. A 404 is a result, [NotFound]: the
 // server has no such object, which does not mean that a name can be registered. An error says

@@ -199,7 +199,7 @@ func (c *Client) recordLink(t *task) {
 	walk.pending = append(more, walk.pending...)
 }
 
-// rejectSeen rejects a response if a redirect pointed to a record that was already read: a
+// rejectSeen rejects a response if a redirect pointed to a record that was already read. A
 // registrar that redirects to the registry's record has no record of its own.
 func (walk *linkWalk) rejectSeen(r *Result) {
 	if r.FinalURL == r.URL || r.reason() != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A server that breaks or abuses QUIC or HTTP/3 delays no lookup beyond the end of its context,
-// and does not affect the Client, its Pool and other servers. RDAPQ_HOSTILE=1 tries all such
+// A server that breaks or abuses QUIC or HTTP/3 delays no lookup beyond the end of its context.
+// It does not affect the Client, its Pool and other servers. RDAPQ_HOSTILE=1 tries all such
 // servers.
 func TestHostileH3Servers(t *testing.T) {
 	t.Parallel()

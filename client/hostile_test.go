@@ -17,8 +17,8 @@ import (
 const hostileSample = 40 // without RDAPQ_HOSTILE, one in hostileSample servers is tried
 
 // A server that breaks or abuses TCP, TLS or HTTP delays no lookup beyond the end of its
-// context, and does not affect the Client, its Pool and other servers. RDAPQ_HOSTILE=1 tries
-// all such servers.
+// context. It does not affect the Client, its Pool and other servers. RDAPQ_HOSTILE=1 tries all
+// such servers.
 func TestHostileServers(t *testing.T) {
 	t.Parallel()
 	ca := newCA(t)
@@ -39,8 +39,8 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-// tryHostile looks up eight names at a hostile server for three seconds, and then at a good
-// server with the same Client and its Pool, which it closes.
+// tryHostile looks up eight names at a hostile server for three seconds. Then it looks up names
+// at a good server with the same Client and its Pool, and closes both.
 func tryHostile(t *testing.T, hostile string, good *rdaptest.Server, p *pool.Pool) {
 	defer p.Close()
 	c, err := client.New(client.Config{Transport: p, Timeout: 2 * time.Second, MaxWait: 4 * time.Second})

@@ -22,8 +22,8 @@ import (
 // Lookup sends q to the server that is authoritative for it, or to q.Server if that is set.
 //
 // The Result is never nil. The error is nil if the verdict is Registered, Found or NotFound.
-// Otherwise the error is that of Result.Err, an *[Error], and the other fields describe what happened.
-// In that error, errors.Is finds context.Canceled, context.DeadlineExceeded,
+// Otherwise the error is that of Result.Err, an *[Error], and the other fields describe what
+// happened. In that error, errors.Is finds context.Canceled, context.DeadlineExceeded,
 // [bootstrap.ErrNoService] and other causes.
 //
 // If a server is unreachable, Lookup uses the next one of its service; any response, including
@@ -33,8 +33,8 @@ import (
 // if there is one. The last attempt uses a new connection without a resumed session, early
 // data, HTTP/3 or Fast Open. Lookup waits for rate-limited servers; see Config.MaxWait.
 //
-// A Lookup shares the response of an identical lookup of the same Client in flight, unless the
-// response to the last attempt has begun to arrive. Its Result has Shared set.
+// A Lookup shares the response of an identical lookup in flight of the same Client, unless the
+// response to the last attempt has begun. Its Result has Shared set.
 func (c *Client) Lookup(ctx context.Context, q Query) (*Result, error) {
 	q = c.registrable(q)
 	r := &Result{Query: q}
@@ -313,7 +313,7 @@ func (c *Client) lookupShared(ctx context.Context, r *Result, servers bootstrap.
 }
 
 // runShared runs t and shares its result with the lookups that joined f, unless the result
-// depends on ctx: another caller may have a later deadline.
+// depends on ctx. Another caller may have a later deadline.
 func (c *Client) runShared(ctx context.Context, t *task, f *flight) {
 	var shared *Result
 	defer func() { c.flights.finish(f, shared) }() // runs even if the transport panics

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// A clock limits the time that the server has for one attempt: from when the request has its
-// connection or stream to the end of the body, redirects included. It pauses while the request
-// waits for a connection, a stream, or memory for the body. The hooks of net/http/httptrace
-// control it. If the transport calls no hooks, the clock never pauses.
+// A clock limits the time that the server has for one attempt. This time starts when the
+// request has its connection or stream and includes the body and redirects. It pauses while the
+// request waits for a connection, a stream, or memory for the body. The hooks of
+// net/http/httptrace control it. If the transport calls no hooks, the clock never pauses.
 //
 // A clock is safe for concurrent use, because hooks may be called late. A nil clock has no
 // limit.

@@ -311,7 +311,7 @@ func (a *attempt) bodyError(u *url.URL, status int, err error) *Error {
 
 // pieceSize is the size of the buffers for bodies of unknown length, in bytes. A single buffer
 // is enough for almost all bodies. A growing buffer would be copied several times and use three
-// times the memory of the body; larger pieces would waste more of the last piece.
+// times the memory of the body. Larger pieces would waste more of the last piece.
 const pieceSize = 64 << 10
 
 // readAll reads a body of at most limit bytes. If it fails, it returns the part read so far. It

@@ -19,8 +19,8 @@ type sessionSuspecter interface {
 	SuspectSession(id int64) bool
 }
 
-// faulty reports whether the connection may be the cause of a failure: if there was no
-// response, the response was truncated, or its status is not about the query.
+// faulty reports whether the connection may be the cause of a failure. It may be the cause if
+// there was no response, or the response was truncated, or its status is not about the query.
 func faulty(r *Result) bool {
 	switch e := r.reason(); {
 	case e == nil:

@@ -41,9 +41,9 @@ type Claim struct {
 
 // A Merged combines the responses of the registry and of the registrar of a domain.
 type Merged struct {
-	// Record is the registry's record, completed with data of the registrar's record: contacts,
-	// the registrar's expiration, the abuse contact and members that the registry did not send.
-	// Claims names the source of each.
+	// Record is the registry's record, completed with data of the registrar's record. The added
+	// data is contacts, the registrar's expiration, the abuse contact, and members that the
+	// registry did not send. Claims names the source of each.
 	Record *rdap.Record
 
 	Registry  *rdap.Record // record as the registry sent it

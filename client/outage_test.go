@@ -18,8 +18,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A lossCounter is a transport that counts requests in an outage: those that begin after the
-// end of the first failed request, and before the next useful response.
+// A lossCounter is a transport that counts requests in an outage. These begin after the end of
+// the first failed request, and before the next useful response.
 type lossCounter struct {
 	http.RoundTripper
 	mu      sync.Mutex

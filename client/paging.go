@@ -96,10 +96,10 @@ func (e *incompleteError) Unwrap() []error {
 	return []error{ErrIncomplete, e.cause}
 }
 
-// Expand yields a Result for each object that a search found: Raw is the object as the server
-// sent it, Query identifies it, and the other fields are those of the search. Only the first
-// Result has the warnings. Expand yields the result of any other query, and of a search that
-// found nothing, unchanged.
+// Expand yields a Result for each object that a search found. Raw is the object as the server
+// sent it, and Query identifies the object. The other fields are those of the search. Only the
+// first Result has the warnings. Expand yields the result of any other query, and of a search
+// that found nothing, unchanged.
 func (r *Result) Expand() iter.Seq[*Result] {
 	return func(yield func(*Result) bool) {
 		if r.Paging == nil || r.Paging.Results == 0 {

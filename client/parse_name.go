@@ -59,9 +59,9 @@ func parseName(s string) (string, error) {
 	return name, nil
 }
 
-// checkHyphens rejects labels that no name can have: those that start or end with a hyphen (RFC
-// 1123 section 2.1), and labels with the prefix of A-labels that are not encoded in Punycode
-// (RFC 5890 section 2.3.2.1).
+// checkHyphens rejects labels that no name can have. These are labels that start or end with a
+// hyphen (RFC 1123 section 2.1), and labels with the prefix of A-labels that are not encoded in
+// Punycode (RFC 5890 section 2.3.2.1).
 func checkHyphens(text, label string) error {
 	if label == "" || label[0] == '-' || label[len(label)-1] == '-' {
 		return invalid(text, "the label "+quote(label)+" starts or ends with a hyphen", "check the spelling: a label starts and ends with a letter or a digit")
@@ -111,9 +111,9 @@ func noteOnName(text, name string) string {
 	return note
 }
 
-// checkReverse rejects names below in-addr.arpa and ip6.arpa that do not match an address
-// or prefix on an octet or nibble boundary, such as the ranges of RFC 2317: address
-// registries have no record of them.
+// checkReverse rejects names below in-addr.arpa and ip6.arpa that do not match an address or
+// prefix on an octet or nibble boundary. Address registries have no record of such names, for
+// example of the ranges of RFC 2317.
 func checkReverse(text, name string) error {
 	if rest, ok := strings.CutSuffix(name, ".in-addr.arpa"); ok {
 		return checkReverse4(text, rest)

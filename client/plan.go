@@ -52,8 +52,8 @@ type PlanServer struct {
 	// is zero and Plan.Latency is assumed.
 	Latency time.Duration
 	// Time is the estimated duration of the queries. It follows from the limit if there is one,
-	// and otherwise from Latency and the number of concurrent requests, which grows as in a
-	// Batch, up to the limits of the host and its connections. The estimate assumes the
+	// and otherwise from Latency and the number of concurrent requests. That number grows as in
+	// a Batch, up to the limits of the host and its connections. The estimate assumes the
 	// protocol of an earlier run, or HTTP/2. Retries and linked records are not included.
 	Time time.Duration
 }

@@ -142,9 +142,9 @@ func (q Query) object() string {
 	}
 }
 
-// escapeSegment percent-encodes a path segment (RFC 3986). Unlike url.PathEscape, it
-// encodes "&", "=", "+" and "$", which some servers decode as a form, and a segment
-// of dots only, which means the current or the parent directory.
+// escapeSegment percent-encodes a path segment (RFC 3986). Unlike url.PathEscape, it encodes
+// "&", "=", "+" and "$", which some servers decode as a form. It also encodes a segment of only
+// dots, which would mean the current or the parent directory.
 func escapeSegment(s string) string {
 	dots := s == "." || s == ".."
 	return escape(s, func(c byte) bool {

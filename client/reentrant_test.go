@@ -151,9 +151,9 @@ func runCallbackBatch(t *testing.T, a *client.Client) (read int, verdicts map[cl
 	}
 }
 
-// A Logger, a limit.Store, a Resolver and OnEvent call Progress, Stats,
-// CloseIdleConnections, and Lookup at another server that is connected, also when the
-// temporary file cannot be used.
+// A Logger, a limit.Store, a Resolver and OnEvent call Progress, Stats, CloseIdleConnections,
+// and Lookup at another connected server. They may do so even if the temporary file cannot be
+// used.
 func TestUserCodeMayCallBack(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	c, a, p := newCallbacks(t)

@@ -83,14 +83,14 @@ const (
 	retryFailed    retryKind = "failed"       // send after a back-off
 )
 
-// decide returns what to do after a request with the given outcome. It may send the request to
-// another server if this one is unreachable, wait as long as a rate-limited server demands,
-// back off after a failure that may pass, or give up.
+// decide returns what to do after a request with the given outcome. The task may send the
+// request to another server if this one is unreachable, or wait as long as a rate-limited
+// server demands. It may also back off after a failure that may pass, or give up.
 //
-// Requests are also sent again without decide: by checkDesync if the response belongs to
-// another request, and by a batch if the query's server turns out to be down before the request
-// is sent. The pool sends a request again if a connection ended before the server processed it;
-// these retries do not count as attempts.
+// Requests are also sent again without decide. checkDesync repeats a request if the response
+// belongs to another request. A batch does so if the query's server turns out to be down before
+// the request is sent. The pool sends a request again if a connection ended before the server
+// processed it; these retries do not count as attempts.
 func decide(o outcome, b retryBudget) action {
 	left := b.attempts-b.outageFailures < b.maxAttempts
 	a := action{retry: retryFailed, wait: b.backOff, rotate: o.unreachable}

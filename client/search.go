@@ -241,8 +241,8 @@ func (q Query) searchQuestion() (bootstrap.Question, bool) {
 }
 
 // patternSuffix returns the suffix that all names matching a pattern have in common, as
-// A-labels: whole labels, or the whole name if the pattern has no "*". The suffix is empty if
-// the top-level domain is not fixed.
+// A-labels. The suffix has whole labels, or is the whole name if the pattern has no "*". The
+// suffix is empty if the top-level domain is not fixed.
 func patternSuffix(pattern string) string {
 	if i := strings.LastIndexByte(pattern, '*'); i >= 0 {
 		_, pattern, _ = strings.Cut(pattern[i:], ".")

@@ -100,8 +100,8 @@ func isConnectionStatus(status int) bool {
 	return status == http.StatusRequestTimeout || status == http.StatusMisdirectedRequest || status == http.StatusTooEarly
 }
 
-// redirectedElsewhere reports whether a 404 is not about the object: a redirect led to a URL of
-// something else, such as a page of a web site, and the response is not RDAP.
+// redirectedElsewhere reports whether a 404 is not about the object. That is so if a redirect
+// led to another URL, such as a page of a web site, and the response is not RDAP.
 func (r *Result) redirectedElsewhere(a response, resp *rdap.Response) bool {
 	asked, err := url.Parse(r.URL)
 	if err != nil || r.FinalURL == r.URL || resp != nil && resp.IsExact() {
@@ -452,8 +452,8 @@ func saysRDAP(a response, resp *rdap.Response) bool {
 }
 
 // judgeForeign404 decides what a 404 that is not RDAP means. A server that the user specified
-// may have another base URL, so the 404 is not about the object unless the server has sent RDAP
-// before. Other servers are authoritative for the object.
+// may have another base URL. Its 404 is therefore about the object only if the server has sent
+// RDAP before. Other servers are authoritative for the object.
 func (r *Result) judgeForeign404(e *Error, what string, a response, speaks bool) string {
 	switch r.Source {
 	case bootstrap.SourceServer, bootstrap.SourceOverride:

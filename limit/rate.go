@@ -99,11 +99,10 @@ func rateError(text, why string) error {
 	return fmt.Errorf("invalid rate %q: %s (write rdap.example=100/1m)", text, why)
 }
 
-// Builtin returns the limits on RDAP requests that operators have published, by
-// host.
+// Builtin returns the limits on RDAP requests that operators have published, by host.
 //
-// It omits limits that do not count RDAP requests: Nominet's 5 per second is for
-// whois, and RIPE's 1,000 and AFRINIC's 5,000 per day count personal data.
+// It omits limits that do not count RDAP requests. Nominet's 5 per second is for whois, and
+// RIPE's 1,000 and AFRINIC's 5,000 per day count personal data.
 func Builtin() map[string]Rate {
 	return map[string]Rate{
 		"rdap.org": {N: 10, Per: 10 * time.Second},

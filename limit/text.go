@@ -68,9 +68,9 @@ var limiting = map[string]bool{"limit": true, "limits": true, "limited": true, "
 
 var leading = map[string]bool{"is": true, "of": true, "to": true, "at": true, "most": true, "currently": true, "maximum": true, "max": true}
 
-// limitAt parses a limit that begins with the first word: a number, the counted noun, "per" or
-// a similar word, an optional number, and a unit of time, with no comma or full stop between
-// them. named reports that the preceding words name a limit, so the noun may be missing.
+// limitAt parses a limit that begins with the first word. A limit is a number, the counted
+// noun, "per" or a similar word, an optional number, and a unit of time, without a comma or
+// full stop. named reports that the preceding words name a limit, so the noun may be missing.
 func limitAt(words []string, named bool) Rate {
 	n, ok := countOf(words)
 	if !ok {

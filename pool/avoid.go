@@ -35,7 +35,7 @@ func AvoidConn(ctx context.Context, id int64) context.Context {
 }
 
 // WithPlain returns a context for the last attempt at a request that failed. The attempt goes
-// over a connection without any feature that may be the cause: over TCP, with a full TLS
+// over a connection without any feature that may be the cause. It uses TCP and a full TLS
 // handshake, without Fast Open and without early data. Other requests may have used that
 // connection.
 func WithPlain(ctx context.Context) context.Context {

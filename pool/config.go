@@ -39,7 +39,7 @@ type Config struct {
 	// two.
 	//
 	// With "h3" and others, a new connection is made over HTTP/3 if the origin's Alt-Svc field
-	// has offered it (RFC 7838), the queue is shallow, and HTTP/3 has not failed recently; TCP
+	// has offered it (RFC 7838), the queue is shallow, and HTTP/3 has not failed recently. TCP
 	// is dialed after HeadStart. A request that fails over HTTP/3 is sent over TCP. If TCP
 	// gives a useful response (any status except 421, 429 and 5xx), HTTP/3 is not used for 5
 	// minutes, doubling to 24 hours with each failure in a row; see Origins. An alternative at
@@ -87,9 +87,9 @@ type Config struct {
 	// DefaultIdleTimeout.
 	IdleTimeout time.Duration
 
-	// DeadAfter is how long it takes to detect, and close, a connection whose peer has
-	// disappeared: over HTTP/2 by pings, over HTTP/1.1 by the operating system, in whole
-	// seconds. A server that is slow to answer has not disappeared. 0 means
+	// DeadAfter is how long the Pool takes to detect, and close, a connection whose peer has
+	// disappeared. The Pool uses pings over HTTP/2, and the operating system over HTTP/1.1, in
+	// whole seconds. A server that is slow to respond has not disappeared. 0 means
 	// DefaultDeadAfter.
 	DeadAfter time.Duration
 
@@ -110,9 +110,9 @@ type Config struct {
 
 	// HeadStart is how long HTTP/3 may take, from its first packet, before TCP is dialed as
 	// well; the first connection made is used. After the same time, a request on an HTTP/3
-	// connection without a useful response so far is sent over TCP as well. 0 means 300 ms, or
-	// one and a half round trips (three for a response) if the round-trip time is known and the
-	// product longer, and 1 s at most.
+	// connection without a useful response so far is sent over TCP as well. The default 0 means
+	// 300 ms, or one and a half round trips (three for a response) if that time is known and
+	// longer, but at most 1 s.
 	HeadStart time.Duration
 
 	// Origins stores learned properties of origins; an [OriginFile] is one implementation. Nil
@@ -154,10 +154,10 @@ type Config struct {
 	// [LoadClientCertificate].
 	ClientCertificate func(origin string) (cert *tls.Certificate, identity string)
 
-	// OnEvent is called for each [Event], in order and one at a time, from a goroutine that no
-	// request waits for, and without a lock, so OnEvent may call the Pool. While a call blocks,
-	// up to 1,024 events and log records are queued; later ones are dropped. Pool.Close waits
-	// for the calls, for less than a second.
+	// OnEvent is called for each [Event], in order and one at a time. The Pool calls it from a
+	// goroutine that no request waits for, and without a lock, so OnEvent may call the Pool.
+	// While a call blocks, up to 1,024 events and log records are queued; later ones are
+	// dropped. Pool.Close waits for the calls, for less than a second.
 	OnEvent func(Event)
 
 	// WriteThrough turns off the write buffer of HTTP/2 connections. By default the

@@ -84,9 +84,8 @@ type setup struct {
 
 func (s setup) total() time.Duration { return s.dns + s.tcp + s.tls }
 
-// roundTrips returns how many round trips the set-up takes with a full handshake:
-// one for TCP, one for the tunnel of a proxy, one for TLS 1.3 or QUIC, two for older
-// TLS.
+// roundTrips returns how many round trips the set-up takes with a full handshake. TCP, the
+// tunnel of a proxy, and TLS 1.3 or QUIC take one each, and older TLS takes two.
 func (s setup) roundTrips() int64 {
 	n := int64(0)
 	if s.raw != nil {

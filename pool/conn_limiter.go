@@ -183,8 +183,8 @@ func (r *connLimiter) markBusy(c *conn) {
 	}
 }
 
-// victimsLocked takes idle connections off the list: as many as the waiting dials need, and all
-// above a quarter of the limit, or above minConns if reuse is low.
+// victimsLocked takes idle connections off the list. It takes as many as the waiting dials
+// need, and all above a quarter of the limit, or above minConns if reuse is low.
 func (r *connLimiter) victimsLocked() (victims []*conn) {
 	keep := max(minConns, r.limit()/4)
 	if r.lowReuseLocked() {

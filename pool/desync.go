@@ -75,7 +75,7 @@ func (c *Check) Match() {
 }
 
 // Mismatch states that the response is about another object. If the connection had carried
-// another request before, the Pool no longer uses that connection, and the origin gets one
+// another request before, the Pool no longer uses that connection. The origin then gets one
 // request per connection for ten minutes.
 func (c *Check) Mismatch() {
 	if c.Doubtful() {
@@ -94,9 +94,9 @@ func (c *Check) Agree() {
 // Settle states that the response does not identify its request, such as a 404 without a body.
 // Settle waits until the caller can accept a doubtful response. That is so once a later
 // response on the connection matches its own request, or the connection has been silent long
-// enough: two round trips, 20 ms, and one and a half times its slowest response. Settle returns
-// [ErrDesync] if the response may belong to another request, or the cause if ctx is done. If
-// Settle returns nil, call Unproved.
+// enough. The silence must last two round trips, 20 ms, and one and a half times the slowest
+// response. Settle returns [ErrDesync] if the response may belong to another request, or the
+// cause if ctx is done. If Settle returns nil, call Unproved.
 func (c *Check) Settle(ctx context.Context) error {
 	if c.s == nil {
 		return nil
@@ -110,7 +110,7 @@ func (c *Check) Settle(ctx context.Context) error {
 
 // Unproved reports whether a response that Settle accepted may still belong to another request
 // and should be checked by repeating its request with [WithFreshConn]. The timing of a server
-// that is one response behind looks normal: only a response that matches its request proves
+// that is one response behind looks normal. Only a response that matches its request proves
 // that the connection is in step.
 //
 // Unproved returns true if the previous response on the connection did not match its request

@@ -51,9 +51,9 @@ func newDialer(c Config, sessions SessionStore) (*dialer, error) {
 	// The transport does no TLS: the connections it gets have negotiated HTTP/2.
 	d.http2.Protocols.SetUnencryptedHTTP2(true)
 	// net/http keeps a closed HTTP/2 connection in memory (about 40 kB) until the timer of its
-	// next ping has run out, and for five seconds or IdleConnTimeout after its last response.
-	// While connections are often evicted, new connections have no pings and end after a
-	// second.
+	// next ping has run out. It also keeps the connection for five seconds or IdleConnTimeout
+	// after the last response. While connections are often evicted, new connections have no
+	// pings and end after a second.
 	d.shortLived.Protocols.SetUnencryptedHTTP2(true)
 	d.shortLived.IdleConnTimeout = time.Second
 	d.shortLived.HTTP2.SendPingTimeout = 0

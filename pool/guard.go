@@ -13,8 +13,8 @@ type guardKey struct{}
 
 // WithGuard returns a context for requests whose URL is from another server: a redirect, a
 // link, an entry of a public registry. With this context, RoundTrip connects to public
-// addresses only, so that no server can make the program query hosts that only its own machine
-// or network can reach. The Pool checks the address when it connects, after name resolution.
+// addresses only. Thus no server can make the program query hosts that only its own machine or
+// network can reach. The Pool checks the address when it connects, after name resolution.
 // Guarded requests have connections of their own, and never reuse a connection to an address
 // that the user specified.
 //

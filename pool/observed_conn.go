@@ -11,7 +11,7 @@ import (
 
 // An observedConn is the connection that net/http reads from and writes to. It parses the data
 // read, so that the Pool can determine the state of the connection without calling a method of
-// [http.ClientConn]: such methods take locks that a server can block forever.
+// [http.ClientConn]. Such methods take locks that a server can block forever.
 //
 // Over HTTP/2 it parses SETTINGS, GOAWAY and WINDOW_UPDATE frames (RFC 9113 section 6).
 //

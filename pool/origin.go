@@ -377,9 +377,9 @@ func (o *origin) depthLocked() int {
 	return depth
 }
 
-// Limits while the stream limit of an origin is unknown: maxUnproven requests in total on
-// connections without a response, and on a connection with responses slowStart requests
-// plus two per response.
+// Limits while the stream limit of an origin is unknown. Connections without a response get at
+// most maxUnproven requests in total. A connection with responses gets slowStart requests, and
+// two more per response.
 const (
 	maxUnproven = 100 // number of requests that net/http sends on one connection
 	slowStart   = 8

@@ -196,9 +196,8 @@ func (o *origin) remove(c *conn, by ClosedBy) {
 	go c.cc.Close()
 }
 
-// learnFrom records the properties that a closed connection revealed: its stream limit and, if
-// the server cut two connections in a row at the same count, the limit of requests per
-// connection.
+// learnFrom records the stream limit that a closed connection revealed. If the server cut two
+// connections in a row at the same count, it also records the limit of requests per connection.
 func (o *origin) learnFrom(c *conn) {
 	defer o.saveInfo(c)
 	o.learnStreams(c)

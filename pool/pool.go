@@ -21,7 +21,8 @@
 //     that it repeats: see [AvoidConn].
 //
 // [Config.NoReuse] turns all of this off, to measure its effect: each request has a full
-// handshake. [WithTrace] reports how one request was sent, [Pool.Stats] adds up all of them.
+// handshake. [WithTrace] reports how one request was sent, and [Pool.Stats] adds up all
+// requests.
 //
 // A response body that is closed early is drained up to a limit, so that its connection can be
 // reused.

@@ -22,9 +22,9 @@ const (
 
 // Saved is computed by a model. It has as many slots as there were concurrent requests on
 // average. Each request takes the slot that is free first, for the server's time and the time
-// to set up a connection. The time saved by reuse is the difference between the fullest slot
-// with a set-up for each request, and the fullest slot with the set-ups that took place. A
-// set-up that several requests wait for counts once.
+// to set up a connection. The time saved by reuse is the difference between two times of the
+// fullest slot. One has a set-up for each request, and the other has the set-ups that took
+// place. A set-up that several requests wait for counts once.
 //
 // The model needs a nearly constant number of concurrent requests. The model of the whole Pool
 // is valid if the caller keeps that number constant. The model of an origin is valid if that

@@ -14,7 +14,7 @@ import (
 )
 
 // A SessionFile is a [SessionStore] in a file, so that the next run of a program resumes the
-// sessions of this run. Several processes may use the same file at the same time: Flush adds
+// sessions of this run. Several processes may use the same file at the same time. Flush adds
 // the sessions that each process stored, and removes the tickets that it used. Between two
 // calls of Flush, processes that read the same file may offer the same ticket.
 //

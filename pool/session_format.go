@@ -10,8 +10,9 @@ import (
 	"sync"
 )
 
-// The file consists of a magic line that ends in the version of the format, the Go version, the
-// number of sessions, the sessions, and a checksum. A length precedes each text or byte string.
+// The file consists of a magic line, the Go version, the number of sessions, the sessions, and
+// a checksum. The magic line ends in the version of the format. A length precedes each text or
+// byte string.
 //
 // The server's certificates, which the sessions of one key share, make up most of a session. So
 // the state of a session may refer to a range of bytes in the state of the first session of its

@@ -9,8 +9,8 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// InFlight and Waiting are the current numbers of requests, over HTTP/2 with 3 streams
-// and over HTTP/1.1 with 3 connections, and with one connection per request.
+// InFlight and Waiting are the current numbers of requests. The test uses HTTP/2 with 3
+// streams, HTTP/1.1 with 3 connections, and one connection per request.
 func TestGauges(t *testing.T) {
 	bothInMemory(t, func(t *testing.T, network *rdaptest.Network, protocols rdaptest.Protocols) {
 		s := rdaptest.Start(t, rdaptest.Config{Network: network, Protocols: protocols, MaxStreams: 3})

@@ -1,9 +1,9 @@
 package pool
 
-// A streamLimit is the number of concurrent requests that a connection is known to accept, if
-// the server refuses streams (RFC 9113 section 8.7) below its announced limit or announced
-// none. Refusals lower the limit. The limit rises by one after raiseAfter responses, and
-// raiseAfter doubles if the server refuses the additional stream.
+// A streamLimit is the number of concurrent requests that a connection is known to accept. It
+// matters if the server refuses streams (RFC 9113 section 8.7) below its announced limit or
+// announced none. Refusals lower the limit. The limit rises by one after raiseAfter responses,
+// and raiseAfter doubles if the server refuses the additional stream.
 type streamLimit struct {
 	n          int     // the limit; 0 means unknown
 	assumed    bool    // n is from another connection; an announcement replaces it

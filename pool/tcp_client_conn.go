@@ -13,9 +13,9 @@ import (
 
 // A tcpClientConn is a connection over HTTP/1.1 or HTTP/2.
 //
-// Over HTTP/2 each request runs in its own goroutine, so that its caller can give up, because a
-// server can make net/http wait for a lock forever, whatever the context. For the same reason
-// the state of the connection is read from the observedConn and not from the [http.ClientConn].
+// Over HTTP/2 each request runs in its own goroutine, so that its caller can give up. A server
+// can make net/http wait for a lock forever, whatever the context. For the same reason the
+// state of the connection is read from the observedConn and not from the [http.ClientConn].
 type tcpClientConn struct {
 	cc  *http.ClientConn
 	raw *observedConn

@@ -50,7 +50,7 @@ func firstSyntaxError(raw []byte) error {
 }
 
 // A reader walks a valid JSON document from front to back. Errors are sticky: after the first
-// one every method is a no-op, so that a walk needs no check at each step, and every loop ends.
+// error every method is a no-op. A walk needs no check at each step, and every loop ends.
 type reader struct {
 	source
 	pos         int             // end of the last token read
@@ -223,10 +223,10 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 
 func trimBOM(raw []byte) []byte { return bytes.TrimPrefix(raw, byteOrderMark) }
 
-// maxCost limits the estimated memory of the decoded form of one response, without its
-// text, in bytes. An object of two characters becomes hundreds of bytes, so a response
-// within the limit on bodies could otherwise exhaust the memory. 8 MiB hold about ten
-// thousand entities or search results.
+// maxCost limits the estimated memory of the decoded form of one response, without its text, in
+// bytes. An object of two characters becomes hundreds of bytes. A response within the limit on
+// bodies could otherwise exhaust the memory. 8 MiB hold about ten thousand entities or search
+// results.
 const maxCost = 8 << 20
 
 // Estimated cost of decoded values, in bytes.

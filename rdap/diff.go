@@ -13,9 +13,9 @@ import (
 	"github.com/rdapq/rdapq/internal/dnsname"
 )
 
-// Names of the fields that [Diff] compares. The fields of dates are named for the
-// action of their event, such as "expiration" or "registration", and the fields of
-// contacts for their role, such as "registrant".
+// Names of the fields that [Diff] compares. The fields of dates are named for the action of
+// their event, such as "expiration" or "registration". The fields of contacts are named for
+// their role, such as "registrant".
 const (
 	FieldHandle      = "handle"
 	FieldName        = "name"        // name of a network, a block of AS numbers or an entity
@@ -56,11 +56,11 @@ type Change struct {
 
 // Diff returns the differences between two records of the same object, in an order that depends
 // only on the fields. It compares what is registered: registrar, statuses, nameservers, DNSSEC
-// data, dates, contacts, ranges, redactions. It ignores notices, remarks, links, the date of
-// the database's last update, the order of lists, repeated values, case, and equivalent
-// spellings of statuses, names, addresses, phone numbers and dates. Two registrars with the
-// same IANA number are equal whatever their names. A date without a time equals every time of
-// that day in UTC.
+// data, dates, contacts, ranges, redactions. It ignores notices, remarks, links, and the date
+// of the database's last update. It also ignores the order of lists, repeated values, case, and
+// equivalent spellings of statuses, names, addresses, phone numbers and dates. Two registrars
+// with the same IANA number are equal whatever their names. A date without a time equals every
+// time of that day in UTC.
 //
 // A nil record has no data. Neither has a record that does not describe an object, such as an
 // error.

@@ -290,9 +290,9 @@ func (r *reader) skipText() {
 	}
 }
 
-// postal reads the value of an adr property: an array of post office box, extended
-// address, street, locality, region, postal code and country (RFC 6350 section 6.3.1),
-// each a string or an array. Servers also send plain text, or only a label parameter.
+// postal reads the value of an adr property. The value is an array of post office box, extended
+// address, street, locality, region, postal code and country (RFC 6350 section 6.3.1). Each is
+// a string or an array. Servers also send plain text, or only a label parameter.
 func (r *reader) postal(a *Address, p *params) {
 	if r.peek() != jsontext.KindBeginArray {
 		if s, ok := r.component("\n"); ok {

@@ -31,8 +31,8 @@ func ParseLanguages(text string) ([]string, error) {
 	return tags, nil
 }
 
-// isLanguageTag reports whether s has the form of a tag: letters, then subtags of letters and
-// digits after hyphens, each part at most eight characters long.
+// isLanguageTag reports whether s has the form of a tag. A tag has letters, then subtags of
+// letters and digits after hyphens. Each part is at most eight characters long.
 func isLanguageTag(s string) bool {
 	for i, subtag := range strings.Split(s, "-") {
 		if subtag == "" || len(subtag) > 8 {

@@ -132,8 +132,8 @@ func addressRange(start, end string) (first, last netip.Addr, ok bool) {
 
 // AddressRange returns the first and last address of an IP network from its startAddress and
 // endAddress (RFC 9083 section 5.4). It accepts the forms that servers send, such as leading
-// zeros ("074.125.000.000") and a prefix in place of both addresses. ok is false if the range
-// is absent or ambiguous.
+// zeros ("074.125.000.000") and a prefix in place of both addresses. If the range is absent or
+// ambiguous, ok is false.
 func (rec *Record) AddressRange() (first, last netip.Addr, ok bool) {
 	return addressRange(rec.StartAddress, rec.EndAddress)
 }

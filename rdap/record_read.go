@@ -13,10 +13,11 @@ import (
 )
 
 // Read decodes an RDAP response: an object, search results, help or an error (RFC 9083). It
-// accepts common deviations: a byte-order mark, bytes that are not UTF-8, numbers for strings
-// and strings for numbers, a single value for an array, null anywhere. Of duplicate members,
-// the last one counts. [Record.Problems] lists the defects. The error is a [*FormatError] if
-// raw is not a JSON object or nests more than 100 levels deep. Read does not retain raw.
+// accepts common deviations, such as a byte-order mark, bytes that are not UTF-8, and null
+// anywhere. It accepts numbers for strings and strings for numbers, and a single value for an
+// array. Of duplicate members, the last one counts. [Record.Problems] lists the defects. The
+// error is a [*FormatError] if raw is not a JSON object or nests more than 100 levels deep.
+// Read does not retain raw.
 func Read(raw []byte) (*Record, error) {
 	doc, err := open(raw)
 	if err != nil {

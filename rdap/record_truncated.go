@@ -19,9 +19,9 @@ type Truncation struct {
 	More    int // number of further notices of that type; 0 in [Record.Truncations], which lists each notice
 }
 
-// Truncation returns the notice's type if the type says that data is omitted from the response
-// or the object, such as "object truncated due to authorization". Otherwise it returns "". Some
-// servers put these words in the title and send no type.
+// Truncation returns the notice's type if that says that data is omitted from the response or
+// the object. An example is "object truncated due to authorization". Otherwise it returns "".
+// Some servers put these words in the title and send no type.
 func (n *Notice) Truncation() string {
 	switch {
 	case isTruncationType(n.Type):

@@ -24,8 +24,8 @@ type Response struct {
 
 // Parse validates a response: an object, search results, help or an error. It accepts the same
 // deviations as [Read]. raw must not change while the Response is in use. The error is a
-// [*FormatError] if raw is not a JSON object or nests more than 100 levels deep; its Reason
-// describes what raw is instead.
+// [*FormatError] if raw is not a JSON object or nests more than 100 levels deep. Its Reason
+// describes raw.
 func Parse(raw []byte) (*Response, error) {
 	raw = trimBOM(raw)
 	if s := scanOf(raw); s.isValid {

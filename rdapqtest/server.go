@@ -177,7 +177,7 @@ func (src source) Answer(q rdaptest.Question) rdaptest.Answer {
 	return rdaptest.Answer{Status: http.StatusOK, Body: body}
 }
 
-// normalize returns the form of a path in which paths are compared: without escapes, and
+// normalize returns the form of a path in which paths are compared. It has no escapes, and is
 // in lower case, except for the handles of entities and for searches.
 func normalize(path string) string {
 	path, query, search := strings.Cut(strings.TrimPrefix(path, "/"), "?")

@@ -24,9 +24,9 @@
 // at random (429, Retry-After: 1). Interleaved runs query a server that refuses no requests.
 // The throughput must be at least 80%, also in the next run.
 //
-// quotas: servers that allow 10 requests in any 3 s, and 60 per minute. At most 10 refusals are
-// permitted when the quota is discovered, 1 in each later window, and 1.2 times the minimum
-// time, also in the next run.
+// quotas: servers that allow 10 requests in any 3 s, and 60 per minute. A run may take 1.2
+// times the minimum time. At most 10 refusals are permitted when the quota is discovered, and 1
+// in each later window, also in the next run.
 //
 // It prints its measurements, and exits with code 1 if a check fails. -scale divides the
 // numbers of lines.

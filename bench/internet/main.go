@@ -9,10 +9,10 @@
 //	go run ./bench/internet -names 20000
 //
 // A hash of the host name determines the behaviour of a server: see [profileOf]. The command
-// prints the duration of each run, up to the last row of a server that responds, and the
-// minimum time of the slowest server. It also prints the prediction of --dry-run, the use of
-// quotas, refusals, failures by host, and the peak memory of rdapq. It exits with code 1 if a
-// bound is exceeded. The second run starts with the limits that the first run learned. The
+// prints the duration of each run, and the minimum time of the slowest server. A run lasts
+// until the last row of a server that responds. It also prints the prediction of --dry-run, the
+// use of quotas, refusals, failures by host, and the peak memory of rdapq. It exits with code 1
+// if a bound is exceeded. The second run starts with the limits that the first run learned. The
 // command needs root, and ip of iproute2.
 package main
 

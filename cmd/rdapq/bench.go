@@ -57,7 +57,7 @@ func newBenchCommand(a *app, command []flagGroup) *cobra.Command {
 	return cmd
 }
 
-// measure runs bench.
+// measure implements the bench subcommand.
 func (a *app) measure(ctx context.Context, args []string) error {
 	o := &a.opts
 	modes, err := a.bench.check()

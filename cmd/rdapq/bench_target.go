@@ -33,7 +33,7 @@ type target struct {
 
 	bootPool *pool.Pool // pool for IANA's files, whose connections count in no mode
 
-	demo *rdaptest.Demo // nil means servers on the network
+	demo *rdaptest.Demo // demo registry; nil if bench measures servers on the network
 	h3   *bootstrap.Resolver
 }
 

@@ -94,8 +94,8 @@ func matches(text, pattern string, normal func(string) string) bool {
 	return text == "" || parts[len(parts)-1] == ""
 }
 
-// Patterns of output that depends on how steady the machine is: whether a mode is reported as
-// faster, and which steps are long enough to be drawn.
+// Patterns of output that depends on how steady the machine is. It affects whether a mode is
+// reported as faster, and which steps are long enough to be drawn.
 var (
 	claims = regexp.MustCompile(`reuse was [\d.]+ times faster than no-reuse: 38 handshakes avoided|no significant difference between [a-z-]+ and [a-z-]+: their ranges overlap|[a-z-]+ took [\d.]+ times the time of [a-z-]+; no significant difference: their ranges overlap|\brange\b`)
 	legend = regexp.MustCompile(`▒ TCP|▓ TLS|█ first byte`)

@@ -68,9 +68,9 @@ func TestMaxTimeIncludesBootstrap(t *testing.T) {
 	}
 }
 
-// With a file --max-time ends the run as SIGTERM does: lookups in flight may
-// finish, lines that were not sent have no row, and the run can be resumed. The time
-// passes when a line without a response is in flight.
+// With a file, --max-time ends the run as SIGTERM does. Lookups in flight may finish, lines
+// that were not sent have no row, and the run can be resumed. The time passes when a line
+// without a response is in flight.
 func TestMaxTimeWithFile(t *testing.T) {
 	t.Parallel()
 	b := newBatchTrial(t, append(numbered("first", 5), numbered("stuck", 20)...)...)

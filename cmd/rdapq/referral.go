@@ -68,8 +68,8 @@ func (o *referralOptions) check() error {
 const promptReferralTimeout = 4 * time.Second
 
 // configure sets the fields of c that these flags control. It queries the registrar only if the
-// output shows the registrar's record: in text and ndjson, and in other formats if --fields
-// names fields of that record.
+// output shows the registrar's record. Text and ndjson do, and other formats if --fields names
+// fields of that record.
 func (o *referralOptions) configure(c *client.Config, file bool, format string, fields []string) {
 	named, shown := showsRegistrar(format, fields)
 	if o.registrarOnly || shown && (o.registrar || !o.registryOnly && (named || !file)) {

@@ -9,8 +9,8 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
-// directory returns the searchable objects of a server: exam1.example to exam5.example
-// (the odd ones are Alice's), their nameserver, the entity Alice, three nested
+// directory returns the searchable objects of a server. These are exam1.example to
+// exam5.example (the odd ones are Alice's), their nameserver, the entity Alice, three nested
 // networks, and two AS blocks.
 func directory(ts *testscript.TestScript, pageSize string) *rdaptest.Searches {
 	s := &rdaptest.Searches{}

@@ -153,11 +153,11 @@ func (w *world) plainServer() string {
 	return s.URL + "/"
 }
 
-// cmdAnswer sets the response of a server for a path, or for a prefix if it ends in
-// "*": a status (404), json=FILE, body=TYPE:FILE (both with variables replaced), empty,
-// redirect=STATUS:URL, header=NAME:VALUE, hang, hangup, endless, cut=N, junk=TEXT,
-// latency=TIME, drip=TIME (before each byte), hold=N (until that many requests have
-// arrived) and first=N:HOW. Without these it restores the default.
+// cmdAnswer sets the response of a server for a path, or for a prefix if the path ends in "*".
+// The response is a status (404), json=FILE, body=TYPE:FILE (both with variables replaced),
+// empty, redirect=STATUS:URL, header=NAME:VALUE, hang, hangup, endless, cut=N, junk=TEXT,
+// latency=TIME, drip=TIME (before each byte), hold=N (until that many requests have arrived)
+// and first=N:HOW. Without these it restores the default.
 func cmdAnswer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: answer NAME PATH HOW...")

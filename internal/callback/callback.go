@@ -1,5 +1,5 @@
-// Package callback marks calls of user code. A function that waits for the end of such calls
-// uses the marks to detect that user code called it, so that it does not wait for itself.
+// Package callback marks calls of user code. A function that waits for such calls uses the
+// marks to detect that user code called it. The function then does not wait for itself.
 package callback
 
 import "runtime"

@@ -18,7 +18,7 @@ const (
 
 // An adaptive limits the requests in flight at a host. The limit grows by GrowBy for each full
 // round of fast responses, and is halved when the host fails repeatedly or when responses slow
-// down: additive increase, multiplicative decrease.
+// down. This is additive increase, multiplicative decrease.
 type adaptive struct {
 	now    atomic.Int32 // the limit; read without Host.mu
 	first  int          // the initial limit

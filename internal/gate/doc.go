@@ -1,10 +1,10 @@
 // Package gate decides whether a request may go to a host now, and learns from the outcome how
 // many requests the host accepts.
 //
-// A caller gets a [Host] from [Hosts.At], gets a [Decision] from [Host.Acquire], and after
-// Allow sends one request and reports its [Outcome] to [Host.Observe], or returns the Decision
-// with [Host.Refund]. The package sends no requests and writes no error messages: it returns
-// reasons and times.
+// A caller gets a [Host] from [Hosts.At], and a [Decision] from [Host.Acquire]. After Allow,
+// the caller sends one request and reports its [Outcome] to [Host.Observe], or returns the
+// Decision with [Host.Refund]. The package sends no requests and writes no error messages: it
+// returns reasons and times.
 //
 // A response with status 429 becomes a stored limit on this path:
 //

@@ -62,7 +62,7 @@ const (
 	spreadOver = 4 // requests are spread over the span divided by this number
 	spreadOpen = 2 // replaces spreadOver while the span is known only roughly
 
-	maxCorrected = 2 // after this many corrections, refusals have another cause than a wrong n
+	maxCorrected = 2 // maximum number of corrections of n; later refusals have another cause
 
 	quotaNear = 0.8 // if this fraction of the quota is used, a refusal is due to the quota
 )

@@ -9,10 +9,10 @@ import (
 
 // A window counts the requests to one server over a sliding span of time.
 //
-// A request counts from when it is sent until the span has passed since its response, because
-// the server counts the request at some time in between. The server never sees more than Rate.N
-// requests in any span, whatever their latency. A token bucket would let nearly twice as many
-// requests through: a full bucket and its refill.
+// A request counts from its sending until the span has passed since its response. The server
+// counts the request at some time in between. The server never sees more than Rate.N requests
+// in any span, whatever their latency. A token bucket would let nearly twice as many requests
+// through: a full bucket and its refill.
 type window struct {
 	inFlight   int      // requests without a response
 	buckets    []bucket // counts of requests with a response, oldest first
@@ -20,7 +20,7 @@ type window struct {
 	resolution time.Duration
 }
 
-// A bucket counts requests together.
+// A bucket counts requests whose responses arrived at about the same time.
 type bucket struct {
 	from, to time.Time // times of the first and the last response
 	n        int

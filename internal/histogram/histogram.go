@@ -59,8 +59,8 @@ func (h *Histogram) widen(shortest, longest time.Duration) {
 	h.shortest, h.longest = min(h.shortest, shortest), max(h.longest, longest)
 }
 
-// grow allocates the buckets from from to before end, and no others, because there may be a
-// Histogram with few durations for each of many servers.
+// grow allocates the buckets from from to before end, and no others. There may be a Histogram
+// with few durations for each of many servers.
 func (h *Histogram) grow(from, end int) {
 	if len(h.counts) == 0 {
 		h.first = from

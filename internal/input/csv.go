@@ -201,8 +201,8 @@ func skipLine(in *bufio.Reader) string {
 // peekRecord parses the next record into cells without consuming input, and returns the
 // record's length in bytes. It reads no more input than necessary.
 //
-// After a [*RecordError] only the first line of the record is skipped, so that an unterminated
-// quote invalidates one record and not the rest of the input.
+// After a [*RecordError] only the first line of the record is skipped. An unterminated quote
+// thus invalidates one record and not the rest of the input.
 func peekRecord(cells []string, in *bufio.Reader, delimiter byte) ([]string, int, error) {
 	for want := 1; ; {
 		data, err := in.Peek(want)

@@ -90,7 +90,7 @@ var headerWords = []string{
 	"nameserver", "ns", "id", "url", "object", "target",
 }
 
-// isHeader reports whether the first cell of a table is the name of a column, because it
+// isHeader reports whether the first cell of a table is the name of a column. Such a name
 // contains one of headerWords and no character that occurs only in queries. A query mistaken
 // for a header would be lost.
 func isHeader(cell string) bool {

@@ -17,9 +17,9 @@ import (
 
 // A Record is one query with its additional data.
 type Record struct {
-	// Line is the number of the record from 1: the line of text and NDJSON, the row of CSV
-	// including the header, as in a spreadsheet. Blank lines and comments count, although they
-	// are no records.
+	// Line is the number of the record from 1. It counts the lines of text and NDJSON, and the
+	// rows of CSV including the header, as a spreadsheet does. Blank lines and comments count,
+	// although they are no records.
 	Line  int64
 	Text  string // query as written
 	Extra []byte // other columns or members as a JSON object on one line; nil if there are none
@@ -59,7 +59,7 @@ type Reader struct {
 	name        string
 	table       *table   // table of a CSV input
 	fields      []string // for NDJSON: members that may contain the query
-	queriesOnly bool     // omit the other columns
+	queriesOnly bool     // whether to omit the other columns
 	records     func(yield func(Record, error) bool)
 
 	trailing *atomic.Bool // see Trailing

@@ -215,9 +215,9 @@ func IsNameOf(name string, rec *rdap.Record, queried string) bool {
 	return ascii == queried || (rec.LDHName+rec.UnicodeName != "" && SameName(ascii, rec.LDHName, rec.UnicodeName))
 }
 
-// Relation returns the URLs that a record links to with a relation such as
-// "up", which registries of numbers also call "rdap-up" (RFC 9910 section 5),
-// in order and without duplicates.
+// Relation returns the URLs that a record links to with a relation such as "up", in order and
+// without duplicates. Registries of numbers also call that relation "rdap-up" (RFC 9910 section
+// 5).
 func Relation(rec *rdap.Record, relation string, base *url.URL) []*url.URL {
 	var list []*url.URL
 	var seen []string

@@ -166,7 +166,7 @@ func Quota(n int, per time.Duration) Behaviour {
 			end, used = now.Add(per), 0
 		}
 		if used++; used > n {
-			wait := (end.Sub(now) + time.Second - 1) / time.Second // rounded up
+			wait := (end.Sub(now) + time.Second - 1) / time.Second // rounds up to whole seconds
 			Status(http.StatusTooManyRequests)(p)
 			RetryAfter(strconv.FormatInt(int64(wait), 10))(p)
 		}

@@ -22,9 +22,9 @@ var csvHeader = func() []string {
 
 // csvShape returns the shape of CSV output: lines of RFC 4180 that end with LF. The error
 // column also reports a response about another object. Lists within a cell are joined with ";
-// ". Cells are [Safe], have spaces instead of line breaks and tabs, and start with an
-// apostrophe if a spreadsheet would evaluate them as a formula: see [defuse]. The columns of
-// the input come last, with inputPrefix before their names.
+// ". Cells are [Safe] and have spaces instead of line breaks and tabs. Cells that a spreadsheet
+// would evaluate as a formula start with an apostrophe; see [defuse]. The columns of the input
+// come last, with inputPrefix before their names.
 func csvShape(o Options) (shape, error) {
 	names := csvHeader
 	row := appendCSV

@@ -77,7 +77,7 @@ func Formats() []string {
 type Options struct {
 	Text     TextOptions // options of text; Color and Width also apply to tables
 	Many     bool        // for JSON: write an array, because several results may follow
-	Pretty   bool        // for JSON: indent
+	Pretty   bool        // for JSON: whether to indent
 	Visible  bool        // for raw: escape control characters, for a terminal
 	NoHeader bool        // for CSV and tables: omit the header, to continue an earlier output
 	// for tables: types of the queries, which determine the columns; nil means unknown

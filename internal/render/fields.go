@@ -52,7 +52,7 @@ func (v *view) answer() []byte {
 	return out
 }
 
-// A value is the content of a field: text, a list of texts, or other JSON; if it has text and
+// A value is the content of a field: text, a list of texts, or other JSON. If it has text and
 // JSON, the text is for display. The zero value means absent.
 type value struct {
 	str  string

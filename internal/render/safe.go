@@ -9,11 +9,11 @@ import (
 )
 
 // Safe returns s on one line and safe for a terminal. Characters that control a terminal or
-// that hide or reorder text become visible escapes: \x1b for control characters (C0, DEL, C1)
-// and bytes that are not UTF-8; \u202e or \U000e0041 for bidirectional controls, zero-width
-// characters, tags, line separators and variation selectors without effect. Safe also escapes
-// line breaks and tabs. Text of any script is unchanged. If s has no such characters, Safe
-// returns s itself.
+// that hide or reorder text become visible escapes. These are \x1b for control characters (C0,
+// DEL, C1) and bytes that are not UTF-8. They are \u202e or \U000e0041 for bidirectional
+// controls, zero-width characters, tags, line separators and variation selectors without
+// effect. Safe also escapes line breaks and tabs. Text of any script is unchanged. If s has no
+// such characters, Safe returns s itself.
 //
 // The escapes are for display only: a backslash in the text stays single, so escapes cannot be
 // reversed, and Safe is idempotent.

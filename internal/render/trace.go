@@ -16,10 +16,10 @@ import (
 )
 
 // appendTrace appends the timings of a lookup with the names and meanings of curl's
-// --write-out: seconds since the lookup started, 0 for the steps of an existing
-// connection. time_redirect covers redirects and failed attempts before the last
-// request. Unlike curl's, num_retries includes transparent retries, and connection is
-// the connection's number.
+// --write-out. Times are seconds since the lookup started, and 0 for the steps of an existing
+// connection. time_redirect covers redirects and failed attempts before the last request.
+// Unlike curl's, num_retries includes transparent retries, and connection is the connection's
+// number.
 func appendTrace(dst []byte, r *client.Result) []byte {
 	t := &r.Conn
 	s := timing.Of(t)

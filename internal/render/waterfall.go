@@ -84,8 +84,8 @@ func Waterfall(bars []Bar, width int) string {
 	return out.String()
 }
 
-// draw draws b where a bar of length longest fills room, and records the visible steps
-// in seen.
+// draw draws b at the scale at which a bar of length longest fills room. It records the visible
+// steps in seen.
 func (b *Bar) draw(longest float64, room int, seen *[len(stepGlyphs)]bool) string {
 	column := func(ms float64) int { return int(math.Round(ms / max(longest, 1e-9) * float64(room))) }
 	var out strings.Builder

@@ -22,7 +22,7 @@ var style string
 // WriteHTML writes r as a self-contained page without scripts, fonts or images. It embeds the
 // report as JSON. WriteHTML returns the error of w.
 //
-// Each number of the data is in an element whose data-v attribute is its path in the JSON; text
+// Each number of the data is in an element whose data-v attribute is its path in the JSON. Text
 // of the data is in an element with data-s.
 func WriteHTML(w io.Writer, r *measure.Report) error {
 	data, err := json.MarshalIndent(r, "", " ")

@@ -1,6 +1,6 @@
-// Package safetext holds the only table of characters that must not be printed unescaped:
-// characters that control a terminal or a line, reorder text, or are invisible. It does
-// not deal with formats, except for quoting in messages.
+// Package safetext holds the only table of characters that must not be printed unescaped. These
+// characters control a terminal or a line, reorder text, or are invisible. It does not deal
+// with formats, except for quoting in messages.
 package safetext
 
 import (
@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Unsafe reports whether r must not be printed in any context: C0 and C1 controls, line
-// separators, bidirectional controls, noncharacters, and characters that are blank or
-// have no width (Unicode's default ignorable code points and format characters).
+// Unsafe reports whether r must not be printed in any context. Such characters are C0 and C1
+// controls, line separators, bidirectional controls, noncharacters, and characters that are
+// blank or have no width (Unicode's default ignorable code points and format characters).
 // [UnsafeAfter] covers variation selectors, except those among the tags.
 func Unsafe(r rune) bool {
 	switch {

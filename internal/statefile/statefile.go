@@ -1,8 +1,8 @@
 // Package statefile replaces small files that several processes read and write.
 //
-// A process holds the lock of a file while it reads the file, changes the content and
-// replaces the file, so that no change of another process is lost. Readers need no lock:
-// they see either the old or the new file.
+// A process holds the lock of a file while it reads the file, changes the content and replaces
+// the file. Thus no change of another process is lost. Readers need no lock: they see either
+// the old or the new file.
 package statefile
 
 import (

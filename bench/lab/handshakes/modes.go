@@ -20,8 +20,8 @@ type mode struct {
 	plain  bool // use http, without TLS
 	primed bool // run after another run that left a session and a cookie
 
-	// trips returns the minimum number of sequential round trips, without limits by
-	// windows.
+	// trips returns the minimum number of sequential round trips if flow-control windows cause
+	// no delay.
 	trips func(s size) int
 }
 

@@ -1,4 +1,4 @@
-// Package ianafile reads the registry files of RFC 9224 section 3 and RFC 8521 section 3:
+// Package ianafile reads the registry files of RFC 9224 section 3 and RFC 8521 section 3.
 // [Parse] reads IANA's files, cached copies, the snapshot and files supplied by a caller.
 package ianafile
 

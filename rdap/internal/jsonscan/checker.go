@@ -41,9 +41,8 @@ type Hooks struct {
 	String               func(depth int, value []byte) (rank int)
 	MinString, MaxString int
 
-	// Object is called at the end of each object for which String returned a rank,
-	// with the JSON of the object, and value and rank of the last member with the
-	// highest rank.
+	// Object is called at the end of each object for which String returned a rank. It gets the
+	// JSON of the object, and value and rank of the last member with the highest rank.
 	Object func(depth int, object, value []byte, rank int)
 }
 
@@ -84,9 +83,9 @@ func (c *Checker) HasSpace() bool { return c.hasSpace }
 // HasEscape reports whether a string of the last object checked has an escape.
 func (c *Checker) HasEscape() bool { return c.hasEscape }
 
-// LongContainers returns the objects and arrays of the last object checked that are at
-// least 64 bytes long and the value of a member, by start: the first 64 of them. The
-// next Check overwrites the slice.
+// LongContainers returns objects and arrays of the last object checked, by their start. It
+// returns the first 64 that are at least 64 bytes long and the value of a member. The next
+// Check overwrites the slice.
 func (c *Checker) LongContainers() []Span { return c.long }
 
 // IsASCII reports whether all strings of the last object checked are ASCII without

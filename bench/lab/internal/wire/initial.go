@@ -18,8 +18,8 @@ var initialSalt = []byte{
 }
 
 // openInitial decrypts an Initial packet of a connection whose client first wrote to the
-// connection ID original; label is "client in" or "server in", depending on the sender.
-// The packet number begins at offset.
+// connection ID original. label is "client in" or "server in", depending on the sender. The
+// packet number begins at offset.
 func openInitial(original, label string, packet []byte, offset int) (payload []byte, ok bool) {
 	const sampleAt, sampleSize = 4, 16
 	if len(packet) < offset+sampleAt+sampleSize {

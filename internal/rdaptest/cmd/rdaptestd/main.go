@@ -5,8 +5,8 @@
 // object-tags.json, and finally servers.json to the directory -dir. It prints servers.json on
 // standard output as well, as one line. All domains exist except those whose first label begins
 // with "free". The control URL in servers.json serves GET /-/counts, with ?conns=1 for each
-// connection, and, with -log, GET /-/log: one line per request, with the time in nanoseconds
-// since 1970 and the URI.
+// connection. With -log it also serves GET /-/log, which has one line per request, with the
+// time in nanoseconds since 1970 and the URI.
 //
 // It ends on SIGTERM and SIGINT. If standard input is a pipe, it also ends when the pipe
 // closes.

@@ -24,7 +24,7 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, entries, _ := strings.Cut(string(got), "on 2026-03-14: don't edit.\n")
+	_, entries, _ := strings.Cut(string(got), "on 2026-03-14; do not edit.\n")
 	if want := "9\thttps://rdap.nine.example/v1/\n990010\thttps://rdap.ten.example/\n"; entries != want {
 		t.Errorf("%q, want %q", got, want)
 	}
