@@ -242,7 +242,7 @@ func (c Config) check() error {
 		}
 	}
 	if strings.ContainsFunc(c.UserAgent, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-		return bad("UserAgent", "it contains control characters")
+		return bad("UserAgent", "control characters in %q", c.UserAgent)
 	}
 	if list, err := rdap.ParseLanguages(strings.Join(c.Languages, ",")); err != nil || len(list) != len(c.Languages) {
 		return bad("Languages", "invalid language tags %q, or too many", c.Languages)

@@ -254,7 +254,7 @@ func hostOfURL(s string) (string, error) {
 		rest, _, _ = strings.Cut(rest, ":")
 	}
 	if rest == "" || scheme == "" || strings.ContainsFunc(scheme, notInScheme) {
-		return "", invalid(s, "the URL has no host", "write https://www.example.com/, or the name alone")
+		return "", invalid(s, "the URL has no host", "write a URL such as https://www.example.com/, or the host name alone")
 	}
 	if !strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "http") {
 		return "", invalid(s, "URLs with the scheme "+quote(scheme)+" cannot be looked up", "write the host name alone: "+visible(rest))

@@ -278,9 +278,9 @@ func (q Query) checkReverseSearch(h *rdap.Help, server string) *Error {
 	refuse := func(what string) *Error {
 		e := &Error{Code: CodeUnsupported, Message: visible(server) + " does not announce a reverse search for " + what}
 		if len(known) > 0 {
-			e.Hint = "it supports searches for " + string(q.Type) + " by these properties of an " + s.Reverse + ": " + visible(strings.Join(known, ", "))
+			e.Hint = "the server supports searches for " + string(q.Type) + " by these properties of an " + s.Reverse + ": " + visible(strings.Join(known, ", "))
 		} else if list := reverseSearches(h); list != "" {
-			e.Hint = "it announces: " + visible(list)
+			e.Hint = "the server announces: " + visible(list)
 		}
 		return e
 	}

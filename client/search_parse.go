@@ -125,7 +125,7 @@ func parseReverse(q *Query, whole, related string, conditions []string) error {
 			return invalid(whole, quote(c)+" is not a valid condition of a reverse search", "write fn=, handle=, email= or role= and a value")
 		}
 		if slices.ContainsFunc(s.Params, func(p Param) bool { return p.Name == name }) {
-			return invalid(whole, "the condition "+quote(name)+" is given twice", "")
+			return invalid(whole, "duplicate condition "+quote(name), "")
 		}
 		value, err := searchValue(whole, name, "", value)
 		if err != nil {

@@ -105,7 +105,7 @@ func TestParseSearchInvalid(t *testing.T) {
 		{TypeDomains, "nsIp=alpha*", "addresses"},
 		{TypeDomains, "rdap-up:alpha.example", "only reverse domain names"},
 		{TypeDomains, "registrar:handle=A", "no reverse search by"},
-		{TypeDomains, "entity:fn=a&fn=b", "given twice"},
+		{TypeDomains, "entity:fn=a&fn=b", `duplicate condition "fn"`},
 		{TypeDomains, "entity:=b", "not a valid condition"},
 		{TypeEntities, "ABC*", "missing search parameter"},
 		{TypeEntities, "rdap-up:ABC", "by relation"},

@@ -169,7 +169,7 @@ func (r *batchRun) withResumeHint(err error) error {
 	if !ok || coded.hint != "" {
 		return err
 	}
-	return &codedError{code: coded.code, flags: coded.flags, hint: "fix that, then resume with: " + r.app.resumeCommand(), err: coded.err}
+	return &codedError{code: coded.code, flags: coded.flags, hint: "fix the problem, then resume with: " + r.app.resumeCommand(), err: coded.err}
 }
 
 // summary prints the summary of a batch.

@@ -56,7 +56,7 @@ func TLS(err error, handshake bool) (cause, hint string) {
 		return "its certificate cannot be verified: " + safetext.Visible(bad.Err.Error()), ""
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return "it does not speak TLS on this port", "check the port"
+		return "the server does not speak TLS on this port", "check the port"
 	}
 	if text, ok := tlsText(err); ok {
 		return "the handshake failed: " + safetext.Visible(text), "the server may offer only protocol versions or ciphers that are no longer safe"

@@ -30,7 +30,7 @@ func TestTLS(t *testing.T) {
 		{x509.CertificateInvalidError{Cert: early, Reason: x509.Expired}, "its certificate is not valid before ", "its certificate is not valid before "},
 		{&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, "its certificate is signed by", "its certificate is signed by"},
 		{&tls.CertificateVerificationError{Err: errors.New("odd\x1b")}, `its certificate cannot be verified: odd\u001b`, `its certificate cannot be verified: odd\u001b`},
-		{tls.RecordHeaderError{}, "it does not speak TLS", "it does not speak TLS"},
+		{tls.RecordHeaderError{}, "the server does not speak TLS", "the server does not speak TLS"},
 		{&net.OpError{Op: "remote error", Err: tls.AlertError(40)}, "the handshake failed: ", "the handshake failed: "},
 		{&net.OpError{Op: "remote error", Err: errors.New("tls: no")}, "the handshake failed: the server sent: no", "the handshake failed: the server sent: no"},
 		{io.EOF, "", "the server closed the connection"},

@@ -194,7 +194,7 @@ func (b *bench) curl(s size) (command, bool) {
 	}
 	return command{argv: [][]string{argv}, check: func(out string) error {
 		if got := strings.Count(out, "200\n"); got != s.n {
-			return fmt.Errorf("curl: %d of %d names answered", got, s.n)
+			return fmt.Errorf("curl: %d of %d lookups were answered", got, s.n)
 		}
 		return nil
 	}}, true
@@ -208,7 +208,7 @@ func (b *bench) openrdap(s size) (command, bool) {
 	}
 	c.check = func(out string) error {
 		if got := strings.Count(out, `"rdapConformance"`); got != s.n {
-			return fmt.Errorf("openrdap: %d of %d names answered", got, s.n)
+			return fmt.Errorf("openrdap: %d of %d lookups were answered", got, s.n)
 		}
 		return nil
 	}

@@ -117,7 +117,7 @@ var modes = map[string]mode{
 		other: (*bench).curl, trips: once(2),
 	},
 	"openrdap": {
-		title: "openrdap's command, one after another",
+		title: "openrdap command, one lookup after another",
 		other: (*bench).openrdap, trips: func(s size) int { return 3 * s.n },
 	},
 }

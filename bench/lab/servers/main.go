@@ -123,7 +123,7 @@ func (s settings) measure(c client, stop <-chan os.Signal, line func(...any)) (e
 	}
 	took, seen := time.Since(start), l.Counts()
 	if n := c.check(out.String()); n != s.lookups {
-		return fmt.Errorf("%d of %d names answered\n%s", n, s.lookups, said.String())
+		return fmt.Errorf("%d of %d lookups were answered\n%s", n, s.lookups, said.String())
 	}
 	line(c.title, fmt.Sprintf("%.1f", took.Seconds()), seen.SYN, seen.Full, seen.Resumed)
 	return nil
@@ -162,7 +162,7 @@ func (s settings) clients() ([]client, error) {
 		{"curl --parallel, one process", []string{
 			"sh", "-c", "curl --no-progress-meter --compressed --http2 --parallel --parallel-max 64 -K " + s.path("curl.conf") + " " + code,
 		}, counting("200\n")},
-		{"xargs -P 16, openrdap's command", []string{
+		{"xargs -P 16, openrdap command", []string{
 			"sh", "-c", "xargs -a " + s.path("pairs") + ` -P 16 -n 2 sh -c 'rdap -s "$0" -t domain --raw "$1"'`,
 		}, counting(`"rdapConformance"`)},
 		{"a loop of curl", []string{

@@ -159,7 +159,7 @@ func (s settings) measure(w way, kib, n int, stop <-chan os.Signal) (one sample,
 		return one, err
 	}
 	if said.Verdicts["registered"] != n || said.BytesIn < int64(n)*int64(kib)<<10 {
-		return one, fmt.Errorf("%d of %d names answered, with %d bytes", said.Verdicts["registered"], n, said.BytesIn)
+		return one, fmt.Errorf("%d of %d lookups were answered, with %d bytes", said.Verdicts["registered"], n, said.BytesIn)
 	}
 	one.connections = said.Connections
 	return one, nil

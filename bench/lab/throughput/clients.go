@@ -91,7 +91,7 @@ func (s settings) rdapq(title string, flags ...string) client {
 
 func (s settings) curlCheck(out string) error {
 	if got := strings.Count(out, "200\n"); got != s.n {
-		return fmt.Errorf("%d of %d names answered", got, s.n)
+		return fmt.Errorf("%d of %d lookups were answered", got, s.n)
 	}
 	return nil
 }
