@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// A Subject is the kind of thing that a [Question] is about. The zero value is invalid.
+// A Subject is the kind of object that a [Question] is about. The zero value is invalid.
 type Subject uint8
 
 const (

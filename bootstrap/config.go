@@ -77,8 +77,9 @@ type Config struct {
 	Now func() time.Time
 }
 
-// New returns a Resolver. New itself reads and downloads nothing. The error is a
-// [*ConfigError] that describes an invalid field. Call [Resolver.Close] when done.
+// New returns a Resolver. New reads no file and downloads nothing. The error is a
+// [*ConfigError] that describes an invalid field. Call [Resolver.Close] when the Resolver is no
+// longer needed.
 func New(c Config) (*Resolver, error) {
 	r := &Resolver{
 		offline:       c.Offline || c.Files != nil,

@@ -13,17 +13,17 @@ var ErrNoService = errors.New("no RDAP service known")
 // ErrHTTPOnly matches every [*HTTPOnlyError].
 var ErrHTTPOnly = errors.New("RDAP service over plain http only")
 
-// ErrInvalidQuestion is wrapped in the error for an invalid [Question]. Its subject is unknown,
-// its address is invalid, or its name is not in A-labels.
+// ErrInvalidQuestion is wrapped in the error for a [Question] whose subject is unknown, whose
+// address is invalid, or whose name is not in A-labels.
 var ErrInvalidQuestion = errors.New("invalid question")
 
 // errNotMade is the error of a zero [Resolver].
-var errNotMade = errors.New("bootstrap: zero Resolver: make it with New")
+var errNotMade = errors.New("bootstrap: zero Resolver: use New")
 
 // A ConfigError means that a field of a [Config] has an invalid value.
 type ConfigError struct {
 	Field string // "Server", "BaseURL", "Overrides" or "Files"
-	Err   error  // what is invalid; never nil
+	Err   error  // the problem; never nil
 }
 
 // Error returns the field and the problem.
@@ -38,7 +38,7 @@ var errOffline = errors.New("offline mode")
 // A NoServiceError means that no registry lists a server. The object may exist.
 type NoServiceError struct {
 	For       Subject
-	Name      string    // what the question is about: "alpha.zz", "192.0.2.0/24", "AS64495", "X-FOO"
+	Name      string    // object of the question: "alpha.zz", "192.0.2.0/24", "AS64495", "X-FOO"
 	Looked    string    // key that was searched: ".zz", "192.0.2.0/24", "AS64495", "tag FOO"
 	Registry  Registry  // registry that was searched
 	Source    Source    // source of the searched copy of the registry
@@ -47,7 +47,7 @@ type NoServiceError struct {
 	// time since IANA last confirmed the copy; for the snapshot, since the publication of its
 	// newest registry
 	Age time.Duration
-	Err error // why an old copy could not be refreshed; nil for a fresh copy
+	Err error // reason why an old copy could not be refreshed; nil for a fresh copy
 }
 
 // Error returns the searched key and the age of the copy.

@@ -105,8 +105,8 @@ type RegistryInfo struct {
 	Err       error     // error of the last refresh, maybe in another process; nil after a success
 }
 
-// Info describes the five registries in the order of their constants. It reads the
-// cache if no lookup has done so, and downloads nothing. A zero Resolver has none.
+// Info describes the five registries in the order of their constants. It reads the cache if no
+// lookup has done so, and downloads nothing. A zero Resolver has no registries.
 func (r *Resolver) Info() []RegistryInfo {
 	if r.ctx == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/rdapq/rdapq/internal/callback"
 )
 
-// A Resolver finds servers. It is safe for concurrent use; make it with [New]. The zero
-// value returns an error.
+// A Resolver finds servers. It is safe for concurrent use. Create a Resolver with [New]: the
+// methods of the zero value return an error.
 type Resolver struct {
 	server        []string // nil unless one server is the answer to all questions
 	overrides     *table   // nil without overrides

@@ -19,7 +19,7 @@ func TestZeroResolver(t *testing.T) {
 	}
 }
 
-// The error of an invalid Config has its field.
+// The error of an invalid Config names the field.
 func TestConfigError(t *testing.T) {
 	for field, c := range map[string]Config{
 		"Server":    {Server: "ftp://rdap.example/"},
@@ -34,7 +34,7 @@ func TestConfigError(t *testing.T) {
 	}
 }
 
-// An invalid question is an error of its own: not that there is no service.
+// An invalid question returns ErrInvalidQuestion, and not a NoServiceError.
 func TestInvalidQuestion(t *testing.T) {
 	r := newResolver(t, Config{Offline: true})
 	for want, q := range map[string]Question{

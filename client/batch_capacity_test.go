@@ -10,9 +10,9 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A slow server is sent each query once: no request fails or is canceled because it
-// waited too long for a connection or a stream. The clock is that of a bubble: on a loaded
-// machine, responses would come after the timeout.
+// A slow server receives each query once. No request fails or is canceled because it waited too
+// long for a connection or a stream. The test uses the clock of a bubble, because a loaded
+// machine would delay responses beyond the timeout.
 func TestBatchSlowServer(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -54,8 +54,8 @@ type Resolver interface {
 	Resolve(context.Context, bootstrap.Question) (bootstrap.Answer, error)
 }
 
-// A Client sends queries to RDAP servers. Make it with [New]. It is safe for
-// concurrent use; a program needs only one.
+// A Client sends queries to RDAP servers. Create a Client with [New]. It is safe for concurrent
+// use; a program needs only one.
 type Client struct {
 	cfg    Config
 	own    []io.Closer // parts made by New, which Close closes

@@ -14,9 +14,10 @@ import (
 // wraps its cause, so that errors.Is finds context.Canceled, context.DeadlineExceeded and
 // bootstrap.ErrNoService.
 type Error struct {
-	Code       string        // stable, for programs: see the Code constants
-	Message    string        // one line for people: what failed, where, and the text of the server; safe to print
-	Hint       string        // what to do next; may be empty
+	Code string // stable, for programs: see the Code constants
+	// one line for people: the failure, its place, and the text of the server; safe to print
+	Message    string
+	Hint       string        // suggestion for the next step; may be empty
 	HintCode   HintCode      // setting that the hint is about; usually empty
 	Server     string        // base URL of the server; may be empty
 	URL        string        // URL of the request, without keys; may be empty
@@ -96,7 +97,7 @@ func invalid(text, what, hint string) *Error {
 	return &Error{Code: CodeInvalid, Message: quote(text) + ": " + what, Hint: hint}
 }
 
-// asError returns err as an *Error. The errors of this package's parsers are of that type.
+// asError returns err, which a parser of this package returned, as an *Error.
 func asError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// ErrorOf returns the Failure or the Refusal of r, nil without either.
+// ErrorOf returns the Failure or the Refusal of r, or nil if r has neither.
 func ErrorOf(r *Result) *Error { return r.reason() }
 
 // A nil *Error in an error value, which `return r.Refusal` produces for a registered

@@ -12,9 +12,9 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// If one of a host's two addresses does not work, lookups succeed as if the host had only
-// the other one, whatever their order. The clock is that of a bubble: on a loaded machine,
-// responses of the working address would come after the timeout.
+// If one of a host's two addresses does not work, lookups succeed as if the host had only the
+// other address. The order of the addresses makes no difference. The test uses the clock of a
+// bubble, because a loaded machine would delay responses beyond the timeout.
 func TestBatchFaultyAddress(t *testing.T) {
 	t.Parallel() // run in parallel: it mostly waits
 	const count = 40

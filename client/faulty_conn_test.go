@@ -44,7 +44,7 @@ func (f *firstConnFails) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newOwnPool returns a pool with connections over network.
+// newOwnPool returns a pool that connects over network.
 func newOwnPool(t *testing.T, network *rdaptest.Network, ca *rdaptest.CA, c pool.Config) *pool.Pool {
 	t.Helper()
 	c.TLS, c.AllowPrivate, c.Dial = &tls.Config{RootCAs: ca.Pool()}, true, network.Dial
@@ -64,9 +64,9 @@ func names(n int) []string {
 	return texts
 }
 
-// A connection on which every request fails does not make lookups fail, and is no longer
-// used. The clock is that of a bubble: on a loaded machine, responses of a working
-// connection would come after the timeout.
+// A connection on which every request fails does not make lookups fail, and the pool no longer
+// uses it. The test uses the clock of a bubble, because a loaded machine would delay responses
+// beyond the timeout.
 func TestBatchFaultyConnection(t *testing.T) {
 	t.Parallel() // run in parallel: it mostly waits
 	const count = 200

@@ -69,8 +69,8 @@ func TestLookupWrappedPool(t *testing.T) {
 	}
 }
 
-// The wait for a connection of another transport does not count against Timeout. The
-// clock is that of a bubble: on a loaded machine, responses would come after the timeout.
+// The wait for a connection of another transport does not count against Timeout. The test uses
+// the clock of a bubble, because a loaded machine would delay responses beyond the timeout.
 func TestForeignTransportWait(t *testing.T) {
 	t.Parallel()
 	testrun.Bubble(t, testForeignTransportWait)

@@ -11,11 +11,11 @@ import (
 // of results that the consumer has not finished with.
 //
 // Readers wait for room. Several readers may each hold a part of a body and wait for more. To
-// prevent a deadlock, one reader at a time may exceed the limit. It may do so until the sum is
-// below the limit again, or the reader releases its bytes or waits for something else. The sum
-// will decrease, because the consumer releases its results without needing the waiting readers.
-// Each Batch has its own budget, and single lookups share one, so that the loop over the
-// results of a Batch may look names up.
+// prevent a deadlock, one reader at a time may exceed the limit. It may exceed the limit until
+// the sum is below the limit again, or the reader releases its bytes or waits for something
+// else. The sum will decrease, because the consumer releases its results without needing the
+// waiting readers. Each Batch has its own budget, and single lookups share one, so that the
+// loop over the results of a Batch may look names up.
 type memoryBudget struct {
 	max      int64
 	used     atomic.Int64

@@ -22,7 +22,7 @@ const (
 	TypeHelp       Type = "help"
 )
 
-// A Query is an RDAP query (RFC 9082). Make it with [Parse] or [ParseAs]; then set
+// A Query is an RDAP query (RFC 9082). Create a Query with [Parse] or [ParseAs]; then set
 // Server to query a particular server.
 type Query struct {
 	Text string // text as the user wrote it

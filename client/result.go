@@ -29,8 +29,8 @@ const (
 	Invalid Verdict = "invalid" // the input is not a query
 )
 
-// Answered reports whether the authoritative server answered the query: the verdict is
-// Registered, Found or NotFound.
+// Answered reports whether the verdict is Registered, Found or NotFound, the answers of an
+// authoritative server.
 func (v Verdict) Answered() bool { return v == Registered || v == Found || v == NotFound }
 
 // A Result is the result of one query. Each query has exactly one Result.
@@ -58,13 +58,14 @@ type Result struct {
 	// query was sent again over a new connection, or this is the first result after the
 	// detection. Warnings has WarnDesync
 	Desync   bool
-	Warnings []Warning // anything unusual about the response
+	Warnings []Warning // unusual properties of the response
 	// object of the response if the query was for another object, such as after a redirect: a
 	// name, a network, AS numbers, or a class; otherwise empty
 	Other string
 	// error response of the server, also for NotFound; nil if the server sent none
 	Refusal *Error
-	// why there is neither an answer nor a Refusal, such as a failed connection; otherwise nil
+	// reason why there is neither an answer nor a Refusal, such as a failed connection;
+	// otherwise nil
 	Failure *Error
 
 	// registrar's result for a domain; nil if the registrar was not queried. It does not affect
@@ -101,7 +102,8 @@ func (r *Result) Err() error {
 	}
 }
 
-// reason returns Failure or Refusal, of which at most one is set; nil without either.
+// reason returns Failure or Refusal, of which at most one is set. It returns nil if neither is
+// set.
 func (r *Result) reason() *Error { return cmp.Or(r.Failure, r.Refusal) }
 
 // fail sets Failure and the verdict of its code.

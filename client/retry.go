@@ -76,11 +76,13 @@ type action struct {
 type retryKind string
 
 const (
-	giveUp         retryKind = ""             // send no further request: the result is final
-	retryElsewhere retryKind = "other server" // send to the next server of the service, now
-	retryThrottled retryKind = "throttled"    // send when the server permits
-	retrySession   retryKind = "session"      // send over a connection without a resumed session, now
-	retryFailed    retryKind = "failed"       // send after a back-off
+	giveUp retryKind = "" // the result is final, and no further request is sent
+	// the request is sent to the next server of the service immediately
+	retryElsewhere retryKind = "other server"
+	retryThrottled retryKind = "throttled" // the request is sent when the server permits
+	// the request is sent immediately over a connection without a resumed session
+	retrySession retryKind = "session"
+	retryFailed  retryKind = "failed" // the request is sent after a back-off
 )
 
 // decide returns what to do after a request with the given outcome. The task may send the
@@ -88,9 +90,9 @@ const (
 // server demands. It may also back off after a failure that may pass, or give up.
 //
 // Requests are also sent again without decide. checkDesync repeats a request if the response
-// belongs to another request. A batch does so if the query's server turns out to be down before
-// the request is sent. The pool sends a request again if a connection ended before the server
-// processed it; these retries do not count as attempts.
+// belongs to another request. A batch sends a request again if the query's server turns out to
+// be down before the request is sent. The pool sends a request again if a connection ended
+// before the server processed it; these retries do not count as attempts.
 func decide(o outcome, b retryBudget) action {
 	left := b.attempts-b.outageFailures < b.maxAttempts
 	a := action{retry: retryFailed, wait: b.backOff, rotate: o.unreachable}
@@ -233,8 +235,8 @@ func (c Config) maxWait(batch bool) time.Duration {
 }
 
 // transient reports whether the failed request of r may succeed later or over another
-// connection. That is so if the connection failed, the time ran out, the response broke off, or
-// the server or a gateway failed (RFC 9110 section 15.6).
+// connection. A request may succeed later if the connection failed, the time ran out, the
+// response broke off, or the server or a gateway failed (RFC 9110 section 15.6).
 func transient(r *Result) bool {
 	e := r.reason()
 	switch e.Code {

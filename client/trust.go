@@ -47,7 +47,7 @@ func (a *attempt) notPublic(e *Error, host string, cause *pool.AddressError) {
 	}
 	e.Code = CodeNotPublic
 	e.Message = who + host + ", which is not queried: " + visible(cause.Error())
-	e.Hint = "if that is intended, specify the server explicitly"
+	e.Hint = "to query this server anyway, specify it explicitly"
 }
 
 // isUserSource reports whether the user specified a server.

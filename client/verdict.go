@@ -100,8 +100,8 @@ func isConnectionStatus(status int) bool {
 	return status == http.StatusRequestTimeout || status == http.StatusMisdirectedRequest || status == http.StatusTooEarly
 }
 
-// redirectedElsewhere reports whether a 404 is not about the object. That is so if a redirect
-// led to another URL, such as a page of a web site, and the response is not RDAP.
+// redirectedElsewhere reports whether a 404 is about another URL, such as a page of a web site,
+// to which a redirect led. The response is then not RDAP.
 func (r *Result) redirectedElsewhere(a response, resp *rdap.Response) bool {
 	asked, err := url.Parse(r.URL)
 	if err != nil || r.FinalURL == r.URL || resp != nil && resp.IsExact() {
@@ -155,7 +155,7 @@ func (r *Result) judgeSuccess(a response) {
 		return
 	}
 	w := rdap.ReadErrorBody(a.raw)
-	if err == nil && w.Code == http.StatusNotFound { // skip truncated bodies, which may describe another object
+	if err == nil && w.Code == http.StatusNotFound { // a truncated body may describe another object
 		e := &Error{Title: w.Title, Detail: w.Description}
 		var what string
 		e.Code, what, e.Hint = r.classifyStatus(w.Code, w, 0)
@@ -263,7 +263,7 @@ var classOfType = map[Type]string{
 	TypeIPs: rdap.ClassIPSearch, TypeAutnums: rdap.ClassAutnumSearch,
 }
 
-// explain composes the message: what, status, server, and the server's own text.
+// explain composes the message from what, the status, the server, and the server's own text.
 func (r *Result) explain(e *Error, what string, a response, w rdap.ErrorBody) {
 	e.Message = what + " " + statusText(a.status) + " at " + visible(r.where(a))
 	text := w.Text()

@@ -102,9 +102,9 @@ func (o outcome) String() string {
 func (t *table) markdown(linkCounted bool) string {
 	var b strings.Builder
 	b.WriteString("# Interoperability\n\n")
-	b.WriteString("Each cell is a test: lookups answered of those sent, TLS handshakes, and remarks. A lost\nlookup fails the test.")
+	b.WriteString("Each cell is a test: the numbers of lookups answered and sent, TLS handshakes, and\nremarks. A lost lookup fails the test.")
 	if linkCounted {
-		b.WriteString(" The handshakes are those seen on the wire, and the pool's own count must\nmatch.")
+		b.WriteString(" The handshakes were counted on the wire, and the count\nof the pool must match.")
 	}
 	b.WriteString("\n\nThis page is the output of the following command. It needs root and the servers of Debian's\npackages, which run on loopback with the configurations in `interop/testdata`.\n\n")
 	b.WriteString("```console\n$ RDAPQ_INTEROP=1 " + tableVariable + "=$PWD/docs/interop.md go test ./interop -run TestServers\n```\n\n")

@@ -58,7 +58,7 @@ type conn struct {
 	idleElement *list.Element // element of connLimiter.idle, guarded by the limiter's mutex; nil means not idle
 	evicted     bool          // guarded by the mutex of the connLimiter
 	retired     bool          // the connection drains because it is faulty, and does not count as load
-	plain       bool          // see WithPlain
+	plain       bool          // the connection meets the requirements of WithPlain
 	health      health
 
 	successes int // successful responses

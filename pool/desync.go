@@ -92,11 +92,10 @@ func (c *Check) Agree() {
 }
 
 // Settle states that the response does not identify its request, such as a 404 without a body.
-// Settle waits until the caller can accept a doubtful response. That is so once a later
-// response on the connection matches its own request, or the connection has been silent long
-// enough. The silence must last two round trips, 20 ms, and one and a half times the slowest
-// response. Settle returns [ErrDesync] if the response may belong to another request, or the
-// cause if ctx is done. If Settle returns nil, call Unproved.
+// Settle waits until a later response on the connection matches its own request, or the
+// connection has been silent long enough. The silence must last two round trips, 20 ms, and one
+// and a half times the slowest response. Settle returns [ErrDesync] if the response may belong
+// to another request, or the cause if ctx is done. If Settle returns nil, call Unproved.
 func (c *Check) Settle(ctx context.Context) error {
 	if c.s == nil {
 		return nil

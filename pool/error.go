@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// A ConfigError means that a field of a [Config] has an invalid value, or cannot be used
-// together with another one.
+// A ConfigError means that a field of a [Config] has an invalid value, or contradicts another
+// field.
 type ConfigError struct {
 	Field string // "Protocols", "Network", "LocalAddr" or "FastOpen"
-	Err   error  // what is invalid; never nil
+	Err   error  // the problem; never nil
 }
 
 // Error returns the field and the problem.
@@ -22,8 +22,8 @@ func configError(field, format string, a ...any) error {
 	return &ConfigError{field, fmt.Errorf(format, a...)}
 }
 
-// errNotMade is the error of a zero [Pool].
-var errNotMade = errors.New("pool: zero Pool: make it with New")
+// errNotMade is the error of the methods of a zero [Pool].
+var errNotMade = errors.New("pool: zero Pool: use New")
 
 // A Step is a part of connection set-up.
 type Step string

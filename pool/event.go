@@ -17,7 +17,7 @@ const (
 	RequestRetried EventKind = "retried"     // a request was retried transparently
 )
 
-// ClosedBy is the reason for which a connection was closed.
+// ClosedBy is the reason why a connection was closed.
 type ClosedBy string
 
 const (
@@ -31,7 +31,7 @@ const (
 	ClosedFaulty ClosedBy = "faulty"
 )
 
-// An Event is something that happened to a connection, for [Config.OnEvent].
+// An Event reports a change of a connection to [Config.OnEvent].
 type Event struct {
 	Kind       EventKind
 	Time       time.Time
@@ -52,7 +52,7 @@ type Event struct {
 const maxCallbacks = 1024
 
 // callbacks calls user functions ([Config.OnEvent], [Config.Logger], [Config.Origins]) in
-// order, one at a time, and without a lock, so that a function that blocks delays nothing
+// order, one at a time. It calls them without a lock, so a function that blocks delays nothing
 // else.
 type callbacks struct {
 	mu      sync.Mutex

@@ -26,7 +26,7 @@ func newRequest(t *testing.T, url string) *http.Request {
 	return req
 }
 
-// pausedDial connects once start is closed.
+// pausedDial returns a dial function that waits until start is closed.
 func pausedDial(network *rdaptest.Network, start <-chan struct{}) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, kind, address string) (net.Conn, error) {
 		select {

@@ -68,8 +68,8 @@ func TestH3AddressValidation(t *testing.T) {
 	}
 }
 
-// Early data goes to a silent address. After a while another address is tried, and from then on
-// it is the first.
+// Early data goes to a silent address. After a while the pool tries another address, and later
+// requests try that address first.
 func TestEarlyDataToSilentAddress(t *testing.T) {
 	t.Parallel()
 	s, h, port := besideSilence(t)

@@ -21,7 +21,7 @@ const (
 type originKey struct {
 	scheme, host, port string
 	proxy              proxy
-	guarded            bool // connects to public addresses only
+	guarded            bool // requests connect to public addresses only
 }
 
 func originKeyOf(u *url.URL) originKey {
@@ -110,7 +110,7 @@ type origin struct {
 	noEarlyData atomic.Bool  // early data failed recently
 	desyncNews  atomic.Bool  // a connection was found suspect, and no request has reported the finding so far
 	desyncUntil atomic.Int64 // time until which each HTTP/1.1 connection gets one request, in Unix nanoseconds
-	// an HTTP/1.1 response matched its request, after a response that matches any request
+	// an HTTP/1.1 response matched its request, after a response that fits any request
 	inStep    atomic.Bool
 	unproved  atomic.Int64 // see maxUnproved
 	onlyHTTP1 atomic.Bool  // the origin is no longer used over HTTP/2
@@ -362,7 +362,7 @@ func (o *origin) stalledLocked() bool {
 // waitingLocked returns the number of requests that wait for a connection or a stream.
 func (o *origin) waitingLocked() int64 {
 	if o.pool.cfg.noReuse() {
-		return o.waiting.Load() // they are in no queue
+		return o.waiting.Load() // such requests are not in a queue
 	}
 	return int64(len(o.queue))
 }
@@ -394,7 +394,7 @@ func (o *origin) mayProbeLocked(c *conn) bool {
 	sent, inflight := 0, 0
 	for _, other := range o.conns {
 		if other.paused {
-			return false // wait for the result on other
+			return false // the response on the paused connection decides
 		}
 		if other.unproven() {
 			sent += other.granted

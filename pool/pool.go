@@ -42,8 +42,8 @@ import (
 	"github.com/rdapq/rdapq/internal/callback"
 )
 
-// A Pool sends HTTP requests over few connections. Make it with [New]: the zero value
-// returns an error. It is safe for concurrent use. Close frees all resources.
+// A Pool sends HTTP requests over few connections. Create a Pool with [New]: the methods of the
+// zero value returns an error. It is safe for concurrent use. Close frees all resources.
 type Pool struct {
 	cfg       Config
 	dialer    *dialer

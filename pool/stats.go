@@ -8,16 +8,17 @@ import (
 	"time"
 )
 
-// Stats holds counts since the Pool was created, and gauges: Open, InFlight and Waiting are
-// the current numbers. The zero value counts nothing.
+// Stats holds counts since the Pool was created, and the current numbers Open, InFlight and
+// Waiting. The zero value counts nothing.
 type Stats struct {
-	Requests        int64              // requests answered; transparent retries are not counted
-	Failed          int64              // requests that ended in an error
-	Connections     int64              // connections opened
-	Dials           int64              // connections started: opened, failed, canceled, or still being made
-	DialsFailed     int64              // connections that could not be opened
-	Open            int64              // connections open now
-	InFlight        int64              // requests on a connection now, until their response body is read to the end or closed
+	Requests    int64 // requests answered; transparent retries are not counted
+	Failed      int64 // requests that ended in an error
+	Connections int64 // connections opened
+	Dials       int64 // connections started: opened, failed, canceled, or still being made
+	DialsFailed int64 // connections that could not be opened
+	Open        int64 // connections open now
+	// requests sent whose response body has not been read to the end or closed
+	InFlight        int64
 	Waiting         int64              // requests that wait for a connection or a stream now
 	Handshakes      Handshakes         // TLS handshakes
 	FastOpen        FastOpen           // connections with TCP Fast Open
@@ -34,7 +35,7 @@ type Stats struct {
 	Unknown           SavedUnknown // why Saved is unknown; empty if Saved is known
 
 	// Origins has the same counts per origin, sorted by name; nil in the stats of an origin. If
-	// there are thousands of origins, those not used recently are only in the sums.
+	// there are thousands of origins, the origins not used recently are only in the sums.
 	Origins []OriginStats
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A Pool that was not made with New returns an error, and closes the body.
+// A Pool that was not made with New returns an error and closes the body of the request.
 func TestZeroPool(t *testing.T) {
 	var p pool.Pool
 	body := &countedBody{Reader: strings.NewReader("x")}
@@ -21,7 +21,7 @@ func TestZeroPool(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, rt := range []http.RoundTripper{&p, p.Guarded()} {
-		if resp, err := rt.RoundTrip(req); err == nil || !strings.Contains(err.Error(), "make it with New") {
+		if resp, err := rt.RoundTrip(req); err == nil || !strings.Contains(err.Error(), "use New") {
 			resp.Body.Close()
 			t.Errorf("got %v", err)
 		}
@@ -43,7 +43,7 @@ func TestZeroPool(t *testing.T) {
 	}
 }
 
-// The error of an invalid Config has its field.
+// The error of an invalid Config names the field.
 func TestConfigError(t *testing.T) {
 	dial := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("unused") }
 	for field, configs := range map[string][]pool.Config{

@@ -290,8 +290,8 @@ func DisplayName(name string) string {
 	return lower(name)
 }
 
-// lower returns what [strings.ToLower] does. It takes a third of the time for names in
-// capitals, which many registries send.
+// lower returns the same string as [strings.ToLower]. For names in capitals, which many
+// registries send, it takes a third of the time.
 func lower(s string) string {
 	hasUpper := false
 	for i := range len(s) {

@@ -38,11 +38,11 @@ func open(raw []byte) (*document, error) {
 // A document is a readable response.
 type document struct {
 	sent     []byte          // response as sent, without byte-order mark
-	object   []byte          // the object: valid JSON, nested at most jsonscan.MaxNesting levels
+	object   []byte          // the object in sent; it is valid JSON, nested at most jsonscan.MaxNesting levels
 	utf8     bool            // object is known to be valid UTF-8
 	literal  bool            // the strings of object are also known to have no escapes
 	long     []jsonscan.Span // long containers of object, see source
-	followed bool            // data follows the object
+	followed bool            // other data follows the object
 	warnings []string        // descriptions of corrections
 }
 

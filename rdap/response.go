@@ -14,8 +14,9 @@ import (
 	"github.com/rdapq/rdapq/rdap/internal/jsonscan"
 )
 
-// A Response is a validated RDAP response (RFC 9083). Make it with [Parse]; the zero value is
-// not usable. Its methods may be called concurrently. Each call decodes the response again.
+// A Response is a validated RDAP response (RFC 9083). Create a Response with [Parse]; the zero
+// value is not usable. Its methods may be called concurrently. Each call decodes the response
+// again.
 type Response struct {
 	document
 	scan    scan

@@ -109,7 +109,7 @@ func (v vocabulary[T]) parse(s string) (word T, ok bool) {
 	if slices.Contains(v.words, T(s)) {
 		return T(s), true
 	}
-	for _, w := range v.words { // takes less than lettersOf
+	for _, w := range v.words { // this loop takes less time than lettersOf
 		if len(w) == len(s) && strings.EqualFold(string(w), s) {
 			return w, true
 		}

@@ -9,9 +9,9 @@
 //	})
 //	c, err := client.New(s.Config())
 //
-// Every query goes to the server, whatever its top-level domain. Objects that it does not have
-// are a 404. [Server.Set] changes an object during the test, and [Server.SetFaults] makes the
-// server fail:
+// Every query goes to the server, whatever its top-level domain. For other objects, the server
+// responds with 404. [Server.Set] changes an object during the test, and [Server.SetFaults]
+// makes the server fail:
 //
 //	s.SetFaults("domain/*", rdapqtest.RateLimit(10, time.Minute))
 //

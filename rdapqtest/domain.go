@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// A Domain describes an invented domain object. Every field but Name may be zero: the
-// object then has no such member.
+// A Domain describes an invented domain object. Every field but Name may be zero: the object
+// then does not have the member of that field.
 type Domain struct {
-	Name         string // in A-labels
+	Name         string // domain name in A-labels
 	Registrar    string // name of the registrar
 	RegistrarID  string // IANA number of the registrar
 	RegistrarURL string // base URL of the registrar's RDAP service, for the link to its record
@@ -18,7 +18,7 @@ type Domain struct {
 	Nameservers  []string
 }
 
-// JSON returns the response of a registry (RFC 9083 section 5.3).
+// JSON returns the object in the form in which a registry returns it (RFC 9083 section 5.3).
 func (d Domain) JSON() []byte {
 	type object map[string]any
 	domain := object{
@@ -63,6 +63,6 @@ func (d Domain) JSON() []byte {
 	if nameservers != nil {
 		domain["nameservers"] = nameservers
 	}
-	body, _ := json.Marshal(domain) // cannot fail: only strings
+	body, _ := json.Marshal(domain) // Marshal cannot fail for these types
 	return body
 }

@@ -29,7 +29,7 @@ func (t *exampleT) end() {
 	}
 }
 
-// isTaken is the code under test.
+// isTaken is the code that the example tests.
 func isTaken(ctx context.Context, c *client.Client, name string) (bool, error) {
 	q, err := client.ParseAs(client.TypeDomain, name)
 	if err != nil {

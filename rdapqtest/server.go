@@ -22,28 +22,26 @@ import (
 type Server struct {
 	tb      testing.TB
 	server  *rdaptest.Server
-	network *rdaptest.Network // nil means that of the system
+	network *rdaptest.Network // nil for the network of the operating system
 
 	mu      sync.RWMutex
 	objects map[string][]byte
 }
 
 // NewServer starts a server on a loopback address. The keys of objects are paths such as
-// "domain/example.com", "ip/192.0.2.0/24" and "domains?name=exam*.com", as
-// [client.Query.Path] returns them; the values are the bodies of the responses. A path
-// must be exact: the server does not find the network of an address. Names may be
-// in upper case, and a path may start with a base path, as in
-// "registrar/domain/example.com" for the service at URL() + "registrar/". Without a
-// "help" object, the server has one. Nil means no objects.
-//
+// "domain/example.com", "ip/192.0.2.0/24" and "domains?name=exam*.com", as [client.Query.Path]
+// returns them. The values are the bodies of the responses. The server compares whole paths: it
+// does not find the network of an address. Names may be in upper case. A path may start with a
+// base path: "registrar/domain/example.com" is an object of the service at URL() +
+// "registrar/". The server has a "help" object even if objects has none. Nil means no objects.
 // If the server cannot start, the test fails.
 func NewServer(tb testing.TB, objects map[string][]byte) *Server {
 	tb.Helper()
 	return newServer(tb, objects, nil)
 }
 
-// NewMemoryServer is like [NewServer], but connections are in memory: only clients with
-// [Server.Config] reach it. Call it in a bubble of testing/synctest.
+// NewMemoryServer is like [NewServer], but its connections are in memory, so only clients with
+// [Server.Config] reach the server. Call NewMemoryServer in a bubble of testing/synctest.
 func NewMemoryServer(tb testing.TB, objects map[string][]byte) *Server {
 	tb.Helper()
 	return newServer(tb, objects, new(rdaptest.Network))
@@ -60,7 +58,8 @@ func newServer(tb testing.TB, objects map[string][]byte, network *rdaptest.Netwo
 	return s
 }
 
-// Set adds or replaces the object at a path; see [NewServer]. A nil body removes it.
+// Set adds or replaces the object at a path of the form that [NewServer] describes. A nil body
+// removes the object.
 func (s *Server) Set(path string, body []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,13 +76,14 @@ func (s *Server) URL() string { return s.server.URL() }
 // Certificates returns the certificate authority of the server.
 func (s *Server) Certificates() *x509.CertPool { return s.server.Pool() }
 
-// CertificatePEM returns the same in PEM format, for another process.
+// CertificatePEM returns the certificate authority of the server in PEM format, for another
+// process.
 func (s *Server) CertificatePEM() []byte { return s.server.CA().PEM() }
 
-// Config returns a configuration whose Transport trusts the server, and whose Resolver
-// sends every query to it. Both are closed when the test ends. Change the other fields
-// as needed. Each call returns another Transport, so that clients do not share
-// connections. A ConnectTimeout has no effect, since the Transport is set.
+// Config returns a configuration whose Transport trusts the server, and whose Resolver sends
+// every query to it. When the test ends, the server closes both. The test may change the other
+// fields. Each call returns another Transport, so that clients do not share connections. A
+// ConnectTimeout has no effect, since the Transport is set.
 func (s *Server) Config() client.Config {
 	s.tb.Helper()
 	resolver, err := bootstrap.New(bootstrap.Config{Server: s.URL()})
@@ -109,7 +109,7 @@ func (s *Server) Config() client.Config {
 	return client.Config{Transport: transport, Resolver: resolver}
 }
 
-// Counts are the counts of a [Server].
+// Counts contains the counts of a [Server].
 type Counts struct {
 	Requests    int64 // requests received
 	MaxInFlight int64 // maximum of concurrent requests
@@ -132,7 +132,7 @@ func (s *Server) Counts() Counts {
 type Request struct {
 	Time     time.Time
 	Protocol string // "HTTP/1.1" or "HTTP/2.0"
-	Path     string // relative to URL, with the query: "domain/example.com"
+	Path     string // path and query relative to URL, such as "domain/example.com"
 	Header   http.Header
 }
 
@@ -156,7 +156,7 @@ func (s *Server) AwaitRequests(ctx context.Context, n int) error {
 // is restarted does.
 func (s *Server) CloseConnections() { s.server.CloseConns() }
 
-// source returns the objects of a Server.
+// source serves the objects of a Server.
 type source struct{ s *Server }
 
 func (src source) Answer(q rdaptest.Question) rdaptest.Answer {
@@ -177,7 +177,7 @@ func (src source) Answer(q rdaptest.Question) rdaptest.Answer {
 	return rdaptest.Answer{Status: http.StatusOK, Body: body}
 }
 
-// normalize returns the form of a path in which paths are compared. It has no escapes, and is
+// normalize returns the form in which the server compares paths. The form has no escapes. It is
 // in lower case, except for the handles of entities and for searches.
 func normalize(path string) string {
 	path, query, search := strings.Cut(strings.TrimPrefix(path, "/"), "?")

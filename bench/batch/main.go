@@ -50,7 +50,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.rdapq, "rdapq", "", "the `command`; built if not given")
+	flag.StringVar(&o.rdapq, "rdapq", "", "the rdapq `command`; empty builds it")
 	flag.IntVar(&o.scale, "scale", 1, "divide the numbers of lines by `N`")
 	flag.BoolVar(&o.keep, "keep", false, "keep the files")
 	flag.IntVar(&o.max, "max-memory", 128, "maximum memory of rdapq in `MiB`")

@@ -169,8 +169,8 @@ func readWorld(path string) (*world, error) {
 
 const dnsAddress = "11.255.255.53"
 
-// addressOf returns the address of a host. It is public, because rdapq accepts no private
-// addresses from bootstrap files.
+// addressOf returns the address of a host. The address is public, because rdapq accepts no
+// private addresses from bootstrap files.
 func addressOf(host string) netip.Addr {
 	f := fnv.New32a()
 	f.Write([]byte(host))
@@ -189,5 +189,5 @@ func (w *world) bound(lines map[string]int) (host string, least time.Duration) {
 	return host, least
 }
 
-// ratio returns a/b, rounded.
+// ratio returns a/b, rounded to two decimals.
 func ratio(a, b time.Duration) float64 { return math.Round(float64(a)/float64(b)*100) / 100 }

@@ -42,7 +42,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.rdapq, "rdapq", "", "the `command`; built if not given")
+	flag.StringVar(&o.rdapq, "rdapq", "", "the rdapq `command`; empty builds it")
 	flag.StringVar(&o.snapshot, "snapshot", filepath.Join("bootstrap", "snapshot.json"), "read IANA's file of domains from `FILE`")
 	flag.IntVar(&o.names, "names", 100_000, "write `N` lines of input")
 	flag.IntVar(&o.runs, "runs", 2, "do `N` sequential runs with one state directory")

@@ -72,7 +72,7 @@ func (w *world) makeLines(n int) []line {
 		if p := r.Float64(); p < sum {
 			at, _ := slices.BinarySearch(sums, p)
 			tld = tlds[at]
-		} else { // the square creates a long tail
+		} else { // the square produces a long tail of rare TLDs
 			q := r.Float64()
 			tld = w.TLDs[int(q*q*float64(len(w.TLDs)))]
 		}

@@ -30,18 +30,18 @@ import (
 // A count holds the counts of one host.
 type count struct {
 	Requests int           // total number of requests
-	Answered int           // requests that got a record, or an RDAP 404
+	Answered int           // requests answered with a record or an RDAP 404
 	Refused  int           // requests over the limit
-	Faults   int           // requests that got random 503 or 403 responses
+	Faults   int           // requests answered with a random 503 or 403
 	Conns    int           // connections
 	First    time.Duration // time of the first request, since the start of counting
 	Last     time.Duration
-	Windows  []window // of the quota
+	Windows  []window // windows of the quota
 }
 
 // A window holds the counts of one window of a quota.
 type window struct {
-	Begin             time.Duration // since the start of counting
+	Begin             time.Duration // start of the window, since the start of counting
 	Accepted, Refused int
 }
 

@@ -73,7 +73,7 @@ var (
 	timing   = regexp.MustCompile(`(?s)\n  time  .*?\n  traffic`)
 )
 
-// steady replaces the variable parts.
+// steady replaces the parts of text that vary between runs.
 func steady(text string) string {
 	return variable.ReplaceAllString(timing.ReplaceAllString(text, "\n  time\n  traffic"), "SOMETHING")
 }

@@ -110,7 +110,7 @@ func openError(flag, what, name string, err error) error {
 		if _, e := os.Lstat(path.Path); e != nil {
 			err = &fs.PathError{Op: path.Op, Path: name, Err: path.Err}
 		} else if path.Path == name+journal.SidecarSuffix {
-			return noRunf(about(flag), "move it away, or choose another file: it holds the state of "+name, "cannot write the %s: %w", what, err)
+			return noRunf(about(flag), "move "+path.Path+" away, or choose another file: it holds the state of "+name, "cannot write the %s: %w", what, err)
 		}
 	}
 	dir := filepath.Dir(name)
@@ -125,7 +125,7 @@ func openError(flag, what, name string, err error) error {
 		hint = "choose a file you have permission to write"
 	default:
 		if info, e := os.Stat(name); e == nil && info.IsDir() {
-			hint = "name a file in that directory"
+			hint = "choose a file in the directory " + name
 		}
 	}
 	return noRunf(about(flag), hint, "cannot write the %s: %w", what, err)

@@ -93,7 +93,7 @@ func (o *options) groups() []flagGroup {
 	return []flagGroup{
 		group("Queries", func(f *pflag.FlagSet) {
 			f.StringVarP(&o.file, "file", "f", "", "read queries from `FILE`: one per line, CSV or NDJSON; - for standard input")
-			f.StringVarP(&o.typ, "type", "t", "", "set the `TYPE` of all queries: "+list(types)+"; inferred if not given; plain names are domains")
+			f.StringVarP(&o.typ, "type", "t", "", "set the `TYPE` of all queries: "+list(types)+"; if empty, rdapq infers the type; plain names are domains")
 			f.StringVarP(&o.server, "server", "s", "", "query the RDAP server at this base `URL`; skip bootstrap")
 			f.BoolVar(&o.offline, "offline", false, "don't refresh IANA's bootstrap files; use the cached copy")
 			f.BoolVar(&o.ianaOnly, "iana-only", false, "ignore the built-in list of servers missing from IANA's files")

@@ -26,7 +26,7 @@ type source struct {
 	options  input.Options
 	dedupe   *seenQueries // nil without --dedupe
 
-	stopped atomic.Bool // stops reading queries
+	stopped atomic.Bool // true stops the reading of queries
 	read    atomic.Int64
 	dropped atomic.Int64 // number of queries dropped as duplicates
 	close   func() error

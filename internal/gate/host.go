@@ -20,7 +20,7 @@ type Host struct {
 	store limit.Store
 
 	adaptive     adaptive                 // mu is not needed to read the limit
-	origins      atomic.Pointer[[]string] // see addOrigin
+	origins      atomic.Pointer[[]string] // list of origins; see addOrigin
 	responseRead atomic.Bool              // a response has been searched for a stated limit
 	hasEvents    atomic.Bool              // events is not empty
 
@@ -162,7 +162,7 @@ const (
 // A Request describes a request that the caller wants to send.
 type Request struct {
 	Single        bool          // the request belongs to a lookup outside a batch
-	Waiter        *Waiter       // place of the lookup in the line; nil means it has none
+	Waiter        *Waiter       // place of the lookup in the line; nil if the lookup has no place
 	InFlight      int           // number of lookups of the batch in flight at the host
 	Waiting       int           // number of lookups that wait for the host; 0 means unknown
 	MaxWait       time.Duration // longest acceptable wait
@@ -180,8 +180,8 @@ func (p Request) restartWait() time.Duration {
 // A Decision states whether and when a request may be sent.
 type Decision struct {
 	Verdict Verdict
-	// with Wait and RejectLimit: when to call Acquire again, or zero for when another request
-	// has ended; with Allow: now
+	// with Wait and RejectLimit: when to call Acquire again; zero means after the end of
+	// another request; with Allow: now
 	At            time.Time
 	UntilRelease  bool // with Wait: call Acquire earlier if another request ends
 	Probe         bool // the request tests whether a dead host has recovered

@@ -25,7 +25,7 @@ func (h *Host) count(s Outcome) {
 	default:
 		h.window.cancel()
 		if len(h.history.pieces) == 0 {
-			h.since = s.sent() // after connection set-up
+			h.since = s.sent() // excludes connection set-up
 		}
 		h.history.add(s.sent())
 	}
@@ -229,7 +229,7 @@ func (h *Host) storeQuota(now time.Time) {
 	h.store.Add(h.name, b)
 }
 
-// isolated records a refusal between successes. It changes nothing unless such refusals are
+// isolated records a refusal between successes. It changes nothing unless isolated refusals are
 // frequent. s.Decision is the decision that allowed the refused request.
 func (h *Host) isolated(s Outcome) {
 	if h.quota != nil && s.Decision.excess && h.quota.missed(s.Decision.At, s.Now) && h.quota.confirmed {

@@ -48,7 +48,7 @@ type quota struct {
 const (
 	testFirst    = 5    // the first test divides the span by this factor
 	testNext     = 1.5  // later tests divide the span by this factor
-	testCostly   = 1.35 // later tests do so where a refusal is costly
+	testCostly   = 1.35 // later tests divide the span by this factor if a refusal is costly
 	testNarrow   = 1.2  // a span is known well enough when it is at most this many times low
 	testRare     = 0.85 // tests multiply a span that is known well enough by this factor
 	testIsolated = 16   // one isolated refusal in this many requests does not fail a test
@@ -233,8 +233,9 @@ func (q *quota) sent(now time.Time, excess bool) {
 	q.slot = q.slot.Add(d)
 }
 
-// accepted records an accepted request. A test passes if the server accepted more requests than
-// the quota allows, wherever the server's windows begin, and at the rate under test.
+// accepted records an accepted request, and reports whether the quota was raised. A test passes
+// if the server accepted more requests than the quota allows, at the rate under test. The
+// windows of the server may begin at any time.
 func (q *quota) accepted(sent, now time.Time, excess bool) (raised bool) {
 	if q.test == 0 || sent.Before(q.began) {
 		return false
@@ -324,7 +325,7 @@ func (q *quota) refused(sent, now time.Time, used int, elapsed, wait, pause time
 		q.low = max(q.low, min(q.span, q.before))
 		q.span = q.before
 	case float64(used) >= quotaNear*float64(q.n) && used < q.n && q.confirmed && !q.even && q.corrected < maxCorrected:
-		// The count mixed requests of two windows of the server.
+		// The count contained requests of two windows of the server.
 		q.low = q.low * time.Duration(used) / time.Duration(q.n)
 		q.n, q.before, q.holds = used, 0, 0
 		q.corrected++

@@ -98,15 +98,16 @@ func constant(d time.Duration) func(time.Duration) time.Duration {
 // A simulation sends lines to a simulated server through a host's gate, as a batch does,
 // on a simulated clock.
 type simulation struct {
-	h        *Host
-	rule     rule
-	latency  time.Duration
-	lines    int
-	effect   Kind // kind of a refusal; 0 means Throttled
-	seed     uint64
-	jitter   time.Duration                     // maximum jitter of the latency; 0 means 4% of the latency
-	setup    time.Duration                     // time until there is a connection
-	stall    func(arrived time.Time) time.Time // returns when the server reads a request; nil means immediately
+	h       *Host
+	rule    rule
+	latency time.Duration
+	lines   int
+	effect  Kind // kind of a refusal; 0 means Throttled
+	seed    uint64
+	jitter  time.Duration // maximum jitter of the latency; 0 means 4% of the latency
+	setup   time.Duration // duration of connection set-up
+	// returns the time at which the server reads a request; nil means the time of arrival
+	stall    func(arrived time.Time) time.Time
 	began    time.Time
 	took     time.Duration
 	sentAt   []time.Duration // time of every request
@@ -147,7 +148,7 @@ func (s *simulation) run(t *testing.T) {
 	if s.jitter == 0 {
 		s.jitter = s.latency / 25
 	}
-	var flying events // one of each request in flight
+	var flying events // events of the requests in flight
 	waiting := s.lines
 	var delayed []time.Time // ends of the waits of refused lines
 	patient := Request{MaxWait: 24 * time.Hour}
@@ -255,7 +256,7 @@ type quotaCase struct {
 	n       int
 	per     time.Duration
 	latency time.Duration
-	setup   time.Duration // of the first connection
+	setup   time.Duration // duration of the first connection set-up
 	lines   int
 	later   int     // maximum number of requests refused after the host has a quota
 	ratio   float64 // maximum ratio of the time to the minimum time; 0 means not checked
@@ -311,7 +312,7 @@ func TestQuotas(t *testing.T) {
 	}
 }
 
-// run returns descriptions of the faults.
+// run runs a case and returns descriptions of the faults.
 func (tt quotaCase) run(t *testing.T, seed uint64) (faults []string) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	synctest.Test(t, func(t *testing.T) {

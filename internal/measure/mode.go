@@ -66,7 +66,7 @@ func ParseMode(name string) (Mode, error) {
 			return m, fmt.Errorf("unknown mode %q", part)
 		}
 		if slices.Contains(parts[:i], part) {
-			return m, fmt.Errorf("%q names %s twice", name, part)
+			return m, fmt.Errorf("duplicate %q in %q", part, name)
 		}
 	}
 	for _, pair := range [][2]string{

@@ -40,7 +40,7 @@ func TestParseMode(t *testing.T) {
 		"0rtt+h2":         "cannot be used together",
 		"h3+tls1.2":       "cannot be used together",
 		"h3+fast-open":    "cannot be used together",
-		"reuse+h2+h2":     "twice",
+		"reuse+h2+h2":     "duplicate",
 		"no-reuse,resume": "unknown mode",
 	} {
 		if _, err := ParseMode(name); err == nil || !strings.Contains(err.Error(), want) {

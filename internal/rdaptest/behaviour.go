@@ -151,9 +151,9 @@ func After(n int, behaviours ...Behaviour) Behaviour {
 	}
 }
 
-// Quota responds to n requests in each interval, and to the others with 429 and the time
-// until the next one in Retry-After. An interval starts with its first request. With n
-// 0 or less, no request is accepted.
+// Quota responds normally to n requests in each interval. To further requests it responds with
+// 429 and the time until the next interval in Retry-After. An interval starts with its first
+// request. If n is 0 or less, Quota refuses all requests.
 func Quota(n int, per time.Duration) Behaviour {
 	var mu sync.Mutex
 	var end time.Time
@@ -233,10 +233,11 @@ type prefixRule struct {
 	behaviours []Behaviour
 }
 
-// On applies behaviours to requests whose unescaped path equals pattern, or begins with it if
-// the pattern ends in "*". If several patterns match, prefixes apply first, in the order of the
-// calls, then the exact path; later behaviours override earlier ones. A second call with the
-// same pattern replaces the behaviours, and without behaviours removes the pattern.
+// On applies behaviours to requests whose unescaped path equals pattern. If the pattern ends in
+// "*", On applies them to the paths that begin with the text before the "*". If several
+// patterns match, prefixes apply first, in the order of the calls, then the exact path. Later
+// behaviours override earlier behaviours. A second call with the same pattern replaces the
+// behaviours; without behaviours, it removes the pattern.
 func (s *Server) On(pattern string, behaviours ...Behaviour) {
 	if !strings.HasPrefix(pattern, "/") && pattern != "*" {
 		pattern = "/" + pattern

@@ -179,7 +179,7 @@ func (t *tally) end(c *connTally) {
 	t.inFlight.Add(-1)
 }
 
-// raise sets v to n if that is more.
+// raise sets v to n if n is greater.
 func raise(v *atomic.Int64, n int64) {
 	for m := v.Load(); n > m && !v.CompareAndSwap(m, n); m = v.Load() {
 	}

@@ -25,8 +25,8 @@ type Network struct {
 // backlog is the number of connections that may wait for Accept at a listener.
 const backlog = 1024
 
-// Listen returns a listener on an IP address and port. An empty address means 127.0.0.1,
-// port 0 an unused one.
+// Listen returns a listener on an IP address and port. An empty address means 127.0.0.1, and
+// port 0 means an unused port.
 func (n *Network) Listen(address string) (net.Listener, error) {
 	at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0)
 	if address != "" {
@@ -135,7 +135,7 @@ func (c *memoryConn) Write(p []byte) (int, error) { return c.out.write(p) }
 func (c *memoryConn) LocalAddr() net.Addr         { return c.local }
 func (c *memoryConn) RemoteAddr() net.Addr        { return c.remote }
 
-// SetLinger works as for a net.TCPConn: with 0, Close resets the connection.
+// SetLinger works as for a net.TCPConn: if sec is 0, Close resets the connection.
 func (c *memoryConn) SetLinger(sec int) error {
 	c.reset.Store(sec == 0)
 	return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/rdapq/rdapq/client"
 )
 
-// ErrorOf returns the Refusal or the Failure of a result, nil without either.
+// ErrorOf returns the Refusal or the Failure of a result, or nil if it has neither.
 func ErrorOf(r *client.Result) *client.Error { return cmp.Or(r.Refusal, r.Failure) }
 
 // failure writes why there is no result, and adds the server's explanation.

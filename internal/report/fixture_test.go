@@ -26,7 +26,7 @@ func golden(t *testing.T, name string, got string) {
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatalf("%v (make it with: go test ./internal/report -update)", err)
+		t.Fatalf("%v (to create it, run: go test ./internal/report -update)", err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s differs (-want +got):\n%s", path, diff)

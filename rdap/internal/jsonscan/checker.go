@@ -20,7 +20,7 @@ type Checker struct {
 	hasEscape bool   // a string has an escape
 	highBits  uint64 // has a bit of the constant highBits set unless all strings are plain ASCII
 
-	long []Span // see LongContainers
+	long []Span // containers found so far; see LongContainers
 
 	// offsets holds the position in each container. For an object it is the offset of the
 	// current member's name, for an array ^n in item n. offsets[1] is for the outermost
@@ -49,8 +49,8 @@ type Hooks struct {
 // A Span is a part of a text, from the offset Start up to End.
 type Span struct{ Start, End int32 }
 
-// Limits of the containers that a Checker records: finding the end of a shorter one
-// again costs less than the record.
+// Limits of the containers that a Checker records. A second search for the end of a shorter
+// container takes less time than a record.
 const (
 	minLong  = 64
 	maxLong  = 64
@@ -199,7 +199,7 @@ func (c *Checker) memberValue(depth int) bool {
 		return false
 	}
 	if c.pos-start < minLong {
-		c.long = c.long[:n] // what it contains is shorter still
+		c.long = c.long[:n] // the containers in a short container are shorter still
 	} else {
 		c.long[n].End = int32(c.pos)
 	}
