@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/rdapq/rdapq/internal/journal"
+	"github.com/rdapq/rdapq/journal"
 )
 
 // A snapshot is the content of the files when the command was killed.

@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rdapq/rdapq/internal/journal"
+	"github.com/rdapq/rdapq/journal"
 )
 
 // A trial tests one kind of output.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/rdapq/rdapq/internal/journal"
+	"github.com/rdapq/rdapq/journal"
 )
 
 // A place is a file that a run reads or writes, and the flag that named it.

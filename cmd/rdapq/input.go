@@ -13,7 +13,7 @@ import (
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/input"
-	"github.com/rdapq/rdapq/internal/journal"
+	"github.com/rdapq/rdapq/journal"
 )
 
 // A source yields the queries of a run.

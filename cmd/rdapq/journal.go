@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rdapq/rdapq/client"
-	"github.com/rdapq/rdapq/internal/journal"
+	"github.com/rdapq/rdapq/journal"
 	"github.com/rdapq/rdapq/internal/render"
 )
 

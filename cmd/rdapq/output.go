@@ -15,7 +15,7 @@ import (
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/input"
-	"github.com/rdapq/rdapq/internal/journal"
+	"github.com/rdapq/rdapq/journal"
 	"github.com/rdapq/rdapq/internal/order"
 	"github.com/rdapq/rdapq/internal/render"
 )
