@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/journal"
 	"github.com/rdapq/rdapq/limit"
 	"github.com/rdapq/rdapq/pool"
 	"github.com/rdapq/rdapq/rdap"
@@ -107,6 +109,48 @@ func printVerdicts(ctx context.Context, c *client.Client, names []string) {
 		}
 		fmt.Println(r.Line, r.Query.Text, r.Verdict)
 	}
+}
+
+func writeVerdicts(ctx context.Context, c *client.Client, names []string, path string) error {
+	input, err := journal.Fingerprint("names", strings.NewReader(strings.Join(names, "\n")))
+	if err != nil {
+		return err
+	}
+	j, err := journal.Open(path, journal.Config{
+		Input: input, // other names are not the same run
+		Retry: func(verdict string) bool { return verdict == string(client.Failed) },
+	})
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	var failed error // of the journal
+	needed := func(yield func(client.Input, error) bool) {
+		for i, name := range names {
+			line := int64(i + 1)
+			ok, err := j.Begin(line)
+			if err != nil {
+				failed = err
+				return
+			}
+			if ok && !yield(client.Input{Line: line, Text: name}, nil) {
+				return
+			}
+		}
+	}
+	for r := range c.Batch(ctx, needed) {
+		if ctx.Err() != nil {
+			continue // no row: the next run looks it up
+		}
+		row := fmt.Appendf(nil, `{"line":%d,"verdict":%q}`+"\n", r.Line, r.Verdict)
+		if err := j.Write(r.Line, row); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(failed, ctx.Err()); err != nil {
+		return err
+	}
+	return j.Complete()
 }
 
 func printMatches(ctx context.Context, c *client.Client, server, pattern string) error {
@@ -310,6 +354,30 @@ func Example_printVerdicts() {
 	// 2 free.example not_found
 	// 3 192.0.2.1 found
 	// 4 no name invalid "no name": the name contains a space or control character
+}
+
+func Example_writeVerdicts() {
+	_, c, done := demo(rdaptest.Config{})
+	defer done()
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "out.ndjson")
+	for range 2 { // the second time, there is nothing to look up
+		if err := writeVerdicts(context.Background(), c, []string{"alpha.example", "free.example"}, path); err != nil {
+			log.Fatal(err)
+		}
+	}
+	rows, err := os.ReadFile(path)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s", rows)
+	// Unordered output:
+	// {"line":1,"verdict":"registered"}
+	// {"line":2,"verdict":"not_found"}
 }
 
 func Example_printMatches() {

@@ -18,7 +18,7 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		o := options(t.TempDir(), NDJSON, false)
-		j, err := Open(o)
+		j, err := Open(o.Path, o.Config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +29,7 @@ func FuzzOpen(f *testing.F) {
 			t.Fatal(err)
 		}
 		whole := text[:strings.LastIndexByte(text, '\n')+1]
-		j, err = Open(o)
+		j, err = Open(o.Path, o.Config)
 		if err != nil {
 			if after, err := os.ReadFile(o.Path); err != nil || string(after) != text {
 				t.Errorf("refused and changed: %q, %v", after, err)

@@ -38,7 +38,7 @@ func TestInterference(t *testing.T) {
 		for _, ordered := range []bool{false, true} {
 			for _, end := range []string{"flush", "complete", "close"} {
 				o := options(t.TempDir(), NDJSON, ordered)
-				j, err := Open(o)
+				j, err := Open(o.Path, o.Config)
 				try(err)
 				for line := range int64(2) {
 					_, err := j.Begin(line + 1)

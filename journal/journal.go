@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -8,53 +9,59 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/internal/order"
+	"github.com/rdapq/rdapq/internal/statefile"
 )
 
-// Defaults of [Options].
+// Defaults of a [Config].
 const (
-	DefaultInterval = 200 * time.Millisecond
-	DefaultBlock    = 256 << 10
+	DefaultFlushInterval = 200 * time.Millisecond
+	DefaultBufferSize    = 256 << 10
 )
 
-// Options identifies a journal. Path and Format are required.
-type Options struct {
-	Path   string
-	Format Format
-	Header []byte // for CSV: line with the column names
-	// identifies the input; nil if the input cannot be read twice, which makes the journal not
-	// resumable
-	Input *Input
-	Flags []string // other settings that determine the rows, in readable form and fixed order
-	// SecretFlags are further settings of the form NAME=VALUE with secret values. The sidecar
-	// stores a salted SHA-256 of each.
-	SecretFlags []string
+// A Config identifies the run that a journal belongs to, and configures the journal. The
+// zero value is a journal of NDJSON rows that cannot be resumed.
+type Config struct {
+	Format Format // empty means NDJSON
+	Header []byte // for CSV: line with the column names, which the journal writes
 
-	// Retry reports whether to query a line with this verdict again when a run is resumed. If
-	// so, the existing row is dropped. Nil means no line is queried again.
+	// Input identifies the input: see [Fingerprint]. Nil means that it cannot be read
+	// twice. The journal is then not resumable: Open refuses a file with rows.
+	Input *Input
+
+	// Settings are the other settings that determine the rows, readable, in a fixed
+	// order: "type=domain". Open refuses to resume with others.
+	Settings []string
+
+	// SecretSettings are further settings of the form NAME=VALUE with secret values. The
+	// sidecar stores a salted SHA-256 of each.
+	SecretSettings []string
+
+	// Retry reports whether a line with this verdict needs another row when a run is
+	// resumed. If so, the existing row is dropped. Nil means no line does.
 	Retry func(verdict string) bool
 
-	Ordered bool // whether to write rows in the order of their lines
-	Force   bool // whether to start over, whatever the file contains
-	Fsync   bool // whether to flush to disk, not only to the system
+	Ordered   bool // whether to write rows in the order of their lines
+	Overwrite bool // whether to start over, whatever the file contains; a locked one is refused
+	Fsync     bool // whether to flush rows to disk, not only to the system: see the guarantees
 
-	Interval time.Duration // maximum time that a row stays in memory; 0 means DefaultInterval
-	Block    int           // maximum bytes that stay in memory; 0 means DefaultBlock
+	FlushInterval time.Duration // maximum time that a row stays in memory; 0 means DefaultFlushInterval
+	BufferSize    int           // maximum bytes that stay in memory; 0 means DefaultBufferSize
 }
 
 // A Past describes the content of a journal when it was opened.
 type Past struct {
-	Rows     int64            // number of completed rows
-	Verdicts map[string]int64 // number of completed rows by verdict
-	Retried  int64            // number of dropped rows, whose lines are queried again
-	Complete bool             // all lines have rows
+	Rows     int64            // number of rows that remain
+	Verdicts map[string]int64 // number of these rows by verdict
+	Retried  int64            // number of rows dropped because of Config.Retry
+	Complete bool             // all lines have a row: see [Journal.Complete]
 }
 
-// A Journal is the output of one batch. One goroutine may call Begin while another
-// calls the other methods.
+// A Journal is the output of one batch. It is safe for concurrent use.
 type Journal struct {
-	o    Options
-	path string // path with symbolic links resolved
-	past Past
+	o     Config
+	path  string // path with symbolic links resolved
+	parse parser
+	past  Past
 
 	mu       sync.Mutex
 	side     *os.File // sidecar file, which holds the lock
@@ -84,21 +91,29 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("row %d of %s is corrupt", e.Row, e.Path)
 }
 
-// Open starts or resumes the journal of a batch. It may fail with [ErrLocked], [ErrForeign], a
-// [*ChangedError], a [*CorruptError], or an error of the file system. It changes no row if it
-// fails. Later calls fail with an [*InterferenceError] if another program changed the files.
-func Open(o Options) (*Journal, error) {
-	if o.Interval <= 0 {
-		o.Interval = DefaultInterval
+// Open starts or resumes the journal at a path, which may be a symbolic link. It may fail
+// with [ErrLocked], [ErrForeign], a [*ChangedError], a [*CorruptError], or an error of the file
+// system. It changes no row if it fails. Later calls fail with an [*InterferenceError] if
+// another program changed the files.
+func Open(path string, c Config) (*Journal, error) {
+	if c.Format == "" {
+		c.Format = NDJSON
 	}
-	if o.Block <= 0 {
-		o.Block = DefaultBlock
+	if c.FlushInterval <= 0 {
+		c.FlushInterval = DefaultFlushInterval
 	}
-	path, err := Resolve(o.Path)
+	if c.BufferSize <= 0 {
+		c.BufferSize = DefaultBufferSize
+	}
+	parse, err := c.Format.parser(c.Header)
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{o: o, path: path, past: Past{Verdicts: make(map[string]int64)}}
+	path, err = statefile.ResolveLinks(path)
+	if err != nil {
+		return nil, err
+	}
+	j := &Journal{o: c, path: path, parse: parse, past: Past{Verdicts: make(map[string]int64)}}
 	if err := j.open(); err != nil {
 		j.release()
 		return nil, err
@@ -109,9 +124,9 @@ func Open(o Options) (*Journal, error) {
 // Past returns the content of the journal when it was opened.
 func (j *Journal) Past() Past { return j.past }
 
-// Begin reports whether to query a line. The caller must call Begin in order, for every line
-// that gets a row.
-func (j *Journal) Begin(line int64) (ask bool, err error) {
+// Begin reports whether a line needs a row. The caller must call Begin in order, for every
+// line that gets a row. Numbers start at 1.
+func (j *Journal) Begin(line int64) (needed bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.queue == nil {
@@ -126,12 +141,18 @@ func (j *Journal) Begin(line int64) (ask bool, err error) {
 }
 
 // Write adds the row of a line, including the line end, and copies it. The row is in the file
-// within Options.Interval. If rows are ordered, it may be in the file of waiting rows instead.
+// within Config.FlushInterval. If rows are ordered, it may be in the file of waiting rows
+// instead. Write refuses a row that is not exactly one line, a second row of a line, and a
+// first row without the line and a verdict. These errors leave the journal usable. After an
+// error of the file, every call returns that error.
 func (j *Journal) Write(line int64, row []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.err != nil {
 		return j.err
+	}
+	if err := j.checkRow(line, row); err != nil {
+		return err
 	}
 	j.rows++
 	if j.queue == nil {
@@ -141,16 +162,34 @@ func (j *Journal) Write(line int64, row []byte) error {
 	return j.flushSoon(j.fail(j.queue.Put(line, row)))
 }
 
+// checkRow returns an error for a row that would make the journal unreadable, and
+// otherwise records that the line has a row. It parses only the first row, since all
+// have the same form.
+func (j *Journal) checkRow(line int64, row []byte) error {
+	if bytes.IndexByte(row, '\n') != len(row)-1 || len(row) == 0 {
+		return fmt.Errorf("row of line %d: not one line with its end", line)
+	}
+	if j.rows == 0 {
+		if got, _, ok := j.parse(row); !ok || got != line {
+			return fmt.Errorf("row of line %d: without %s %d and a %s", line, lineName, line, verdictName)
+		}
+	}
+	if j.queue != nil && j.queue.Holds(line) || !j.finished.Add(line) {
+		return fmt.Errorf("line %d already has a row", line)
+	}
+	return nil
+}
+
 // flushSoon flushes a full buffer now, and other buffers after the interval.
 func (j *Journal) flushSoon(err error) error {
 	if err != nil {
 		return err
 	}
-	if len(j.buf) >= j.o.Block {
+	if len(j.buf) >= j.o.BufferSize {
 		return j.flush()
 	}
 	if j.timer == nil {
-		j.timer = time.AfterFunc(j.o.Interval, func() {
+		j.timer = time.AfterFunc(j.o.FlushInterval, func() {
 			j.mu.Lock()
 			defer j.mu.Unlock()
 			if j.timer == nil { // nil means that the journal was closed
@@ -185,7 +224,7 @@ func (j *Journal) flush() error {
 			return j.fail(err)
 		}
 		j.size += int64(n)
-		if j.buf = j.buf[:0]; cap(j.buf) > 16*j.o.Block { // do not retain the memory of a huge response
+		if j.buf = j.buf[:0]; cap(j.buf) > 16*j.o.BufferSize { // do not retain the memory of a huge response
 			j.buf = nil
 		}
 		if j.o.Fsync {
@@ -217,7 +256,8 @@ func (j *Journal) fail(err error) error {
 	return j.err
 }
 
-// Complete flushes rows and records that every line of the input has a row.
+// Complete flushes rows and records that every line of the input has a row. Past.Complete is
+// then true when the journal is opened again.
 func (j *Journal) Complete() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -230,7 +270,7 @@ func (j *Journal) Complete() error {
 	return j.fail(j.mark(true, j.past.Rows+j.rows))
 }
 
-// Close flushes rows and unlocks the journal.
+// Close flushes rows and unlocks the journal. A second Close returns [os.ErrClosed].
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

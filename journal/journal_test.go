@@ -17,14 +17,20 @@ import (
 
 const csvHeader = "line,query,verdict\n"
 
+// testOptions are the arguments of Open.
+type testOptions struct {
+	Path string
+	Config
+}
+
 // options returns the options of a journal in a directory.
-func options(dir string, f Format, ordered bool) Options {
-	o := Options{
-		Path: filepath.Join(dir, "out"), Format: f, Ordered: ordered,
-		Input: &Input{Name: "names.txt", Size: 7, SHA256: "abc"}, Flags: []string{"type=domain"},
-		Retry:    func(verdict string) bool { return verdict == "failed" },
-		Interval: time.Hour, // tests flush explicitly
-	}
+func options(dir string, f Format, ordered bool) testOptions {
+	o := testOptions{filepath.Join(dir, "out"), Config{
+		Format: f, Ordered: ordered,
+		Input: &Input{Name: "names.txt", Size: 7, SHA256: "abc"}, Settings: []string{"type=domain"},
+		Retry:         func(verdict string) bool { return verdict == "failed" },
+		FlushInterval: time.Hour, // tests flush explicitly
+	}}
 	if f == CSV {
 		o.Header = []byte(csvHeader)
 	}
@@ -43,9 +49,9 @@ var lines = []int64{1, 2, 3, 5, 6, 7, 8}
 
 // finish queries the remaining lines, not in the order of the input, and completes the journal.
 // It returns the queried lines.
-func finish(t *testing.T, o Options) []int64 {
+func finish(t *testing.T, o testOptions) []int64 {
 	t.Helper()
-	j, err := Open(o)
+	j, err := Open(o.Path, o.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +78,7 @@ func finish(t *testing.T, o Options) []int64 {
 
 // check requires exactly one successful row per line in the file, and no other file
 // than a sidecar that is complete.
-func check(t *testing.T, o Options) {
+func check(t *testing.T, o testOptions) {
 	t.Helper()
 	data, err := os.ReadFile(o.Path)
 	if err != nil {
@@ -137,7 +143,7 @@ func TestFresh(t *testing.T) {
 			t.Error(diff)
 		}
 		check(t, o)
-		j, err := Open(o)
+		j, err := Open(o.Path, o.Config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,9 +157,9 @@ func TestFresh(t *testing.T) {
 
 // interrupted leaves a journal as a killed run would. It has some rows, of which two failed.
 // With ordered rows, some wait for line 3.
-func interrupted(t *testing.T, o Options) {
+func interrupted(t *testing.T, o testOptions) {
 	t.Helper()
-	j, err := Open(o)
+	j, err := Open(o.Path, o.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +243,7 @@ func TestInterruptedResume(t *testing.T) {
 		}
 		// Leave unfinished rewrites. For ordered rows, one has replaced the file of waiting
 		// rows before the other file was truncated.
-		j, err := Open(o)
+		j, err := Open(o.Path, o.Config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +270,7 @@ func TestInterruptedResume(t *testing.T) {
 func TestRetryInTheMiddle(t *testing.T) {
 	each(t, func(t *testing.T, format Format, ordered bool) {
 		o := options(t.TempDir(), format, ordered)
-		j, err := Open(o)
+		j, err := Open(o.Path, o.Config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -323,22 +329,23 @@ func TestRefused(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		change func(o *Options)
+		change func(o *testOptions)
+		what   Change
 		want   string
 	}{
-		{"more input", func(o *Options) { o.Input = &Input{"names.txt", 8, "abc"} }, "the input has changed: names.txt had 7 bytes and now has 8"},
-		{"longer input", func(o *Options) { o.Input = &Input{"new.txt", 8, "abc"} }, "the input has changed: names.txt had 7 bytes, new.txt has 8"},
-		{"other input", func(o *Options) { o.Input = &Input{"new.txt", 7, "abd"} }, "the input has changed: new.txt has the size of names.txt, but different content"},
-		{"standard input", func(o *Options) { o.Input = nil }, "the input cannot be compared: resuming needs a file that can be read twice"},
-		{"a flag", func(o *Options) { o.Flags = []string{"type=ip", "dedupe=true"} }, "flags have changed: type=domain before, type=ip dedupe=true now"},
-		{"a flag less", func(o *Options) { o.Flags = nil }, "flags have changed: type=domain before, (unset) now"},
-		{"format", func(o *Options) { o.Format, o.Header = CSV, []byte(csvHeader) }, "the format has changed: ndjson before, csv now"},
+		{"more input", func(o *testOptions) { o.Input = &Input{"names.txt", 8, "abc"} }, ChangedInput, "the input has changed: names.txt had 7 bytes and now has 8"},
+		{"longer input", func(o *testOptions) { o.Input = &Input{"new.txt", 8, "abc"} }, ChangedInput, "the input has changed: names.txt had 7 bytes, new.txt has 8"},
+		{"other input", func(o *testOptions) { o.Input = &Input{"new.txt", 7, "abd"} }, ChangedInput, "the input has changed: new.txt has the size of names.txt, but different content"},
+		{"standard input", func(o *testOptions) { o.Input = nil }, ChangedNoInput, "the input cannot be compared: resuming needs a file that can be read twice"},
+		{"a setting", func(o *testOptions) { o.Settings = []string{"type=ip", "dedupe=true"} }, ChangedSettings, "the settings have changed: type=domain before, type=ip dedupe=true now"},
+		{"a setting less", func(o *testOptions) { o.Settings = nil }, ChangedSettings, "the settings have changed: type=domain before, (unset) now"},
+		{"format", func(o *testOptions) { o.Format, o.Header = CSV, []byte(csvHeader) }, ChangedFormat, "the format has changed: ndjson before, csv now"},
 	} {
 		o := base
 		tt.change(&o)
-		_, err := Open(o)
+		_, err := Open(o.Path, o.Config)
 		changed, ok := errors.AsType[*ChangedError](err)
-		if !ok || changed.Error() != tt.want {
+		if !ok || changed.What != tt.what || changed.Error() != tt.want {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
@@ -346,9 +353,98 @@ func TestRefused(t *testing.T) {
 		t.Error("the file was changed", err)
 	}
 	o := base
-	o.Flags, o.Force = nil, true
+	o.Settings, o.Overwrite = nil, true
 	finish(t, o)
 	check(t, o)
+}
+
+// TestSecretSettings changes a secret that the sidecar does not contain.
+func TestSecretSettings(t *testing.T) {
+	o := options(t.TempDir(), NDJSON, false)
+	o.SecretSettings = []string{"key=hunter2"}
+	finish(t, o)
+	check(t, o)
+	if side, err := os.ReadFile(o.Path + SidecarSuffix); err != nil || strings.Contains(string(side), "hunter2") {
+		t.Errorf("sidecar %s, %v", side, err)
+	}
+	o.SecretSettings = []string{"key=hunter3"}
+	_, err := Open(o.Path, o.Config)
+	if changed, ok := errors.AsType[*ChangedError](err); !ok || changed.What != ChangedSettings || strings.Contains(err.Error(), "hunter") {
+		t.Error(err)
+	}
+}
+
+// TestInvalidRows writes rows that would make the journal unreadable. They are refused,
+// and the journal remains usable.
+func TestInvalidRows(t *testing.T) {
+	each(t, func(t *testing.T, format Format, ordered bool) {
+		o := options(t.TempDir(), format, ordered)
+		j, err := Open(o.Path, o.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer j.Close()
+		good := string(makeRow(format, 1, "registered"))
+		refused := func(line int64, row string) {
+			t.Helper()
+			if err := j.Write(line, []byte(row)); err == nil {
+				t.Errorf("line %d: accepted %q", line, row)
+			}
+		}
+		refused(1, "")
+		refused(1, strings.TrimSuffix(good, "\n"))
+		refused(1, good+good)
+		refused(1, "\n"+good)
+		refused(2, good)
+		refused(1, string(makeRow(format, 1, "")))
+		refused(1, "x\n")
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		finish(t, o)
+		check(t, o)
+	})
+}
+
+// TestSecondRow writes a second row of a line, whether the first one is from this run or
+// an earlier one, in the file or waiting for another row.
+func TestSecondRow(t *testing.T) {
+	each(t, func(t *testing.T, format Format, ordered bool) {
+		o := options(t.TempDir(), format, ordered)
+		interrupted(t, o)
+		j, err := Open(o.Path, o.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer j.Close()
+		for _, line := range lines {
+			if _, err := j.Begin(line); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := j.Write(2, makeRow(format, 2, "registered")); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Write(7, makeRow(format, 7, "registered")); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range []int64{1, 2, 5, 7, 8} {
+			if err := j.Write(line, makeRow(format, line, "failed")); err == nil {
+				t.Errorf("a second row of line %d was accepted", line)
+			}
+			if ordered {
+				continue // Begin is in order
+			}
+			if needed, err := j.Begin(line); needed || err != nil {
+				t.Errorf("line %d: %v, %v", line, needed, err)
+			}
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		finish(t, o)
+		check(t, o)
+	})
 }
 
 func TestForeign(t *testing.T) {
@@ -370,7 +466,7 @@ func TestForeign(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := Open(o); !errors.Is(err, ErrForeign) {
+		if _, err := Open(o.Path, o.Config); !errors.Is(err, ErrForeign) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		for path, text := range map[string]string{o.Path: tt.file, o.Path + SidecarSuffix: tt.side} {
@@ -378,7 +474,7 @@ func TestForeign(t *testing.T) {
 				t.Errorf("%s: %s holds %q, %v", tt.name, path, got, err)
 			}
 		}
-		o.Force = true
+		o.Overwrite = true
 		finish(t, o)
 		check(t, o)
 	}
@@ -400,7 +496,7 @@ func TestStartOverLeftovers(t *testing.T) {
 		if err := os.Remove(o.Path); err != nil {
 			t.Fatal(err)
 		}
-		o.Flags = nil
+		o.Settings = nil
 		if queried := finish(t, o); len(queried) != len(lines) {
 			t.Errorf("queried %v", queried)
 		}
@@ -420,7 +516,7 @@ func TestCorrupt(t *testing.T) {
 			if err := os.WriteFile(o.Path, append(data, damage...), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, err = Open(o)
+			_, err = Open(o.Path, o.Config)
 			if corrupt, ok := errors.AsType[*CorruptError](err); !ok || corrupt.Row != int64(strings.Count(string(data), "\n"))+1 {
 				t.Errorf("%q: %v", damage, err)
 			}
@@ -432,24 +528,24 @@ func TestOtherColumns(t *testing.T) {
 	o := options(t.TempDir(), CSV, false)
 	interrupted(t, o)
 	o.Header = []byte("line,verdict,query\n")
-	if _, err := Open(o); err == nil || err.Error() != "the columns have changed" {
+	if _, err := Open(o.Path, o.Config); err == nil || err.Error() != "the columns have changed" {
 		t.Error(err)
 	}
 	o.Header = []byte("line,query\n")
-	if _, err := Open(o); err == nil {
+	if _, err := Open(o.Path, o.Config); err == nil {
 		t.Error("without a verdict")
 	}
 }
 
 func TestLocked(t *testing.T) {
 	o := options(t.TempDir(), NDJSON, false)
-	j, err := Open(o)
+	j, err := Open(o.Path, o.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, force := range []bool{false, true} {
-		o.Force = force
-		if _, err := Open(o); !errors.Is(err, ErrLocked) {
+		o.Overwrite = force
+		if _, err := Open(o.Path, o.Config); !errors.Is(err, ErrLocked) {
 			t.Errorf("force %v: %v", force, err)
 		}
 	}
@@ -468,8 +564,8 @@ func TestFlushes(t *testing.T) {
 		block    int
 	}{{"soon", time.Millisecond, 1 << 30}, {"many", time.Hour, 100}} {
 		o := options(t.TempDir(), NDJSON, false)
-		o.Interval, o.Block, o.Fsync = tt.interval, tt.block, true
-		j, err := Open(o)
+		o.FlushInterval, o.BufferSize, o.Fsync = tt.interval, tt.block, true
+		j, err := Open(o.Path, o.Config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -528,7 +624,7 @@ func TestDanglingLink(t *testing.T) {
 	if err := errors.Join(os.Symlink("between", link.Path), os.Symlink(real, between)); err != nil {
 		t.Skip(err)
 	}
-	j, err := Open(link)
+	j, err := Open(link.Path, link.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -537,7 +633,7 @@ func TestDanglingLink(t *testing.T) {
 	}
 	direct := link
 	direct.Path = real
-	if _, err := Open(direct); !errors.Is(err, ErrLocked) {
+	if _, err := Open(direct.Path, direct.Config); !errors.Is(err, ErrLocked) {
 		t.Errorf("the file itself, while the link is written: %v", err)
 	}
 	if err := j.Close(); err != nil {

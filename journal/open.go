@@ -17,29 +17,6 @@ func (j *Journal) sidePath() string { return j.path + SidecarSuffix }
 func (j *Journal) waiting() string  { return j.path + SidecarSuffix + "-waiting" }
 func (j *Journal) renewed() string  { return j.path + SidecarSuffix + "-new" }
 
-// maxLinks limits a chain of symbolic links, as Linux does.
-const maxLinks = 40
-
-// Resolve follows symbolic links to the journal, because renaming a file over a link would
-// replace the link. The target need not exist.
-func Resolve(path string) (string, error) {
-	for range maxLinks {
-		real, err := filepath.EvalSymlinks(path)
-		if !errors.Is(err, fs.ErrNotExist) {
-			return real, err
-		}
-		to, err := os.Readlink(path)
-		if err != nil {
-			return path, nil // path is not a link, or does not exist
-		}
-		if !filepath.IsAbs(to) {
-			to = filepath.Join(filepath.Dir(path), to)
-		}
-		path = to
-	}
-	return path, nil // opening path returns the error
-}
-
 // open examines the files and starts or resumes the journal.
 func (j *Journal) open() error {
 	size, _, err := stat(j.path)
@@ -50,7 +27,7 @@ func (j *Journal) open() error {
 	if err != nil {
 		return err
 	}
-	if size > 0 && !known && !j.o.Force {
+	if size > 0 && !known && !j.o.Overwrite {
 		return ErrForeign
 	}
 	if j.side, err = os.OpenFile(j.sidePath(), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
@@ -60,7 +37,7 @@ func (j *Journal) open() error {
 		return errors.Join(err, ErrLocked)
 	}
 	was, err := readSidecar(j.side)
-	if err != nil && !j.o.Force {
+	if err != nil && !j.o.Overwrite {
 		if errors.Is(err, errNoSidecar) {
 			return ErrForeign
 		}
@@ -80,7 +57,7 @@ func (j *Journal) open() error {
 	if err != nil {
 		return err
 	}
-	if j.o.Force || !there || size == 0 && waiting == 0 {
+	if j.o.Overwrite || !there || size == 0 && waiting == 0 {
 		return j.start()
 	}
 	if was == nil {
@@ -175,10 +152,11 @@ func syncDir(path string) error {
 	return d.Close()
 }
 
-// Discard removes the files next to a journal that belong to it, before a run without a journal
-// overwrites it. It does not touch other files.
+// Discard removes the sidecar and the waiting rows of a journal, before the caller
+// overwrites the file itself. It fails with [ErrLocked] if a process has the journal open,
+// and does nothing if the file at path is not a journal.
 func Discard(path string) error {
-	path, err := Resolve(path)
+	path, err := statefile.ResolveLinks(path)
 	if err != nil {
 		return err
 	}

@@ -17,10 +17,6 @@ type fileScan struct {
 
 // resume reads the journal and drops the rows of lines to query again.
 func (j *Journal) resume(was *sidecar) (err error) {
-	parse, err := j.o.Format.parser(j.o.Header)
-	if err != nil {
-		return err
-	}
 	if j.file, err = os.OpenFile(j.path, os.O_RDWR, 0); err != nil {
 		return err
 	}
@@ -31,9 +27,9 @@ func (j *Journal) resume(was *sidecar) (err error) {
 	var s fileScan
 	defer func() { s.kept.discard(); s.postponed.discard() }()
 	if j.o.Ordered {
-		err = j.scanOrdered(&s, parse, start)
+		err = j.scanOrdered(&s, start)
 	} else {
-		err = j.scan(&s, parse, start)
+		err = j.scan(&s, start)
 	}
 	if err != nil {
 		return err
@@ -47,7 +43,7 @@ func (j *Journal) resume(was *sidecar) (err error) {
 		j.buf = append(j.buf, j.o.Header...)
 	}
 	if j.o.Ordered {
-		return j.applyOrdered(&s, parse)
+		return j.applyOrdered(&s)
 	}
 	if s.kept == nil {
 		j.size = s.end
@@ -71,7 +67,7 @@ func (j *Journal) checkHeader() (start int64, err error) {
 	case err != nil:
 		return 0, err
 	}
-	return 0, &ChangedError{What: "the columns have changed"}
+	return 0, &ChangedError{What: ChangedColumns}
 }
 
 // stays reports whether to keep a row, because its line is not queried again and has no earlier
@@ -97,11 +93,11 @@ func (j *Journal) recordRow(line int64, verdict string) bool {
 
 // scan reads the rows of the file. From the first dropped row on, it copies the rows that
 // remain.
-func (j *Journal) scan(s *fileScan, parse parser, start int64) error {
+func (j *Journal) scan(s *fileScan, start int64) error {
 	n := int64(bytes.Count(j.o.Header, []byte{'\n'}))
 	end, err := rows(io.NewSectionReader(j.file, start, 1<<62), func(row []byte, offset int64) error {
 		n++
-		line, verdict, ok := parse(row)
+		line, verdict, ok := j.parse(row)
 		if !ok {
 			return &CorruptError{j.path, n}
 		}

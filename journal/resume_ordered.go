@@ -10,12 +10,12 @@ import (
 
 // scanOrdered reads the rows of an ordered file. Rows before the first line to query again stay
 // in the file. Later rows wait for that line, like the rows in the file of waiting rows.
-func (j *Journal) scanOrdered(s *fileScan, parse parser, start int64) error {
+func (j *Journal) scanOrdered(s *fileScan, start int64) error {
 	n := int64(bytes.Count(j.o.Header, []byte{'\n'}))
 	cut := int64(-1)
 	end, err := rows(io.NewSectionReader(j.file, start, 1<<62), func(row []byte, offset int64) error {
 		n++
-		line, verdict, ok := parse(row)
+		line, verdict, ok := j.parse(row)
 		switch {
 		case !ok:
 			return &CorruptError{j.path, n}
@@ -35,7 +35,7 @@ func (j *Journal) scanOrdered(s *fileScan, parse parser, start int64) error {
 	if s.postponed == nil {
 		return nil
 	}
-	return j.waitingRows(parse, func(row []byte, line int64, verdict string, _ int64) error {
+	return j.waitingRows(func(row []byte, line int64, verdict string, _ int64) error {
 		return j.postpone(s, row, line, verdict)
 	})
 }
@@ -55,7 +55,7 @@ func (j *Journal) postpone(s *fileScan, row []byte, line int64, verdict string) 
 }
 
 // waitingRows calls f for the waiting rows.
-func (j *Journal) waitingRows(parse parser, f func(row []byte, line int64, verdict string, offset int64) error) error {
+func (j *Journal) waitingRows(f func(row []byte, line int64, verdict string, offset int64) error) error {
 	file, err := os.Open(j.waiting())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -67,7 +67,7 @@ func (j *Journal) waitingRows(parse parser, f func(row []byte, line int64, verdi
 	n := int64(0)
 	_, err = rows(file, func(row []byte, offset int64) error {
 		n++
-		line, verdict, ok := parse(row)
+		line, verdict, ok := j.parse(row)
 		if !ok {
 			return &CorruptError{j.waiting(), n}
 		}
@@ -78,7 +78,7 @@ func (j *Journal) waitingRows(parse parser, f func(row []byte, line int64, verdi
 
 // applyOrdered updates both files according to the scan. It writes postponed rows to their new
 // file before it removes them from the old file.
-func (j *Journal) applyOrdered(s *fileScan, parse parser) error {
+func (j *Journal) applyOrdered(s *fileScan) error {
 	if s.postponed != nil {
 		if err := s.postponed.finish(); err != nil {
 			return err
@@ -91,15 +91,15 @@ func (j *Journal) applyOrdered(s *fileScan, parse parser) error {
 		return err
 	}
 	j.size = s.end
-	return j.load(parse)
+	return j.load()
 }
 
 // load adds the waiting rows to the queue. Rows that are in both files, because the
 // process was killed between the two writes, count once.
-func (j *Journal) load(parse parser) error {
+func (j *Journal) load() error {
 	j.newQueue()
 	end := int64(0)
-	err := j.waitingRows(parse, func(row []byte, line int64, verdict string, offset int64) error {
+	err := j.waitingRows(func(row []byte, line int64, verdict string, offset int64) error {
 		if !j.stays(line, verdict) || j.queue.Holds(line) {
 			return nil
 		}

@@ -12,13 +12,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Format is a row format.
+// A Format is the format of rows. A row has the number of its line, from 1, under the name
+// "line", and a text that is not empty under the name "verdict".
 type Format string
 
-// Formats with a line and a verdict, which have the names below.
+// Formats of rows.
 const (
-	NDJSON Format = "ndjson"
-	CSV    Format = "csv"
+	NDJSON Format = "ndjson" // a JSON object per line
+	CSV    Format = "csv"    // a record per line, after the header; no field has a line end
 )
 
 const (

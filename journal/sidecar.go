@@ -22,12 +22,14 @@ const version = 1
 
 // An Input identifies the content of an input.
 type Input struct {
-	Name   string `json:"name"`
+	Name   string `json:"name"` // for messages
 	Size   int64  `json:"size"` // size in bytes
 	SHA256 string `json:"sha256"`
 }
 
-// Fingerprint reads a file to its end and identifies its content.
+// Fingerprint reads an input to its end and identifies its content. For an input that is
+// not a file, such as the result of a query, read a text that has everything that
+// determines the rows.
 func Fingerprint(name string, r io.Reader) (*Input, error) {
 	h := sha256.New()
 	n, err := io.Copy(h, r)
@@ -54,19 +56,19 @@ type sidecar struct {
 
 const kind = "rdapq journal"
 
-// sidecar returns the sidecar of a journal with these options. If salt is empty, the sidecar
-// gets a new salt.
-func (o *Options) sidecar(salt string) sidecar {
-	h := sha256.Sum256([]byte(strings.Join(o.Flags, "\n")))
+// sidecar returns the sidecar of a journal with this configuration. If salt is empty, the
+// sidecar gets a new salt.
+func (o *Config) sidecar(salt string) sidecar {
+	h := sha256.Sum256([]byte(strings.Join(o.Settings, "\n")))
 	s := sidecar{
 		Kind: kind, Version: version, Format: string(o.Format),
-		Input: o.Input, Flags: o.Flags, FlagsHash: hex.EncodeToString(h[:]),
+		Input: o.Input, Flags: o.Settings, FlagsHash: hex.EncodeToString(h[:]),
 	}
-	if len(o.SecretFlags) == 0 {
+	if len(o.SecretSettings) == 0 {
 		return s
 	}
 	s.Salt, s.Secrets = cmp.Or(salt, rand.Text()), make(map[string]string)
-	for _, flag := range o.SecretFlags {
+	for _, flag := range o.SecretSettings {
 		name, _, _ := strings.Cut(flag, "=")
 		h := sha256.Sum256([]byte(s.Salt + flag))
 		s.Secrets[name] += hex.EncodeToString(h[:])
@@ -116,17 +118,42 @@ func readSidecar(f *os.File) (*sidecar, error) {
 	return &s, nil
 }
 
-// A ChangedError reports that a run differs from the run that wrote the rows.
+// A Change is what differs between two runs of a journal.
+type Change string
+
+// Changes of a [ChangedError].
+const (
+	ChangedVersion  Change = "version"  // a newer version wrote the journal
+	ChangedFormat   Change = "format"   // Config.Format
+	ChangedInput    Change = "input"    // Config.Input
+	ChangedNoInput  Change = "no input" // Config.Input is nil, or was: it cannot be compared
+	ChangedSettings Change = "settings" // Config.Settings or Config.SecretSettings
+	ChangedColumns  Change = "columns"  // Config.Header
+)
+
+// A ChangedError reports that a run differs from the run that wrote the rows. To resume,
+// pass the earlier configuration. To start over, set Config.Overwrite.
 type ChangedError struct {
-	What   string // description of the change
-	Detail string // values before and now
+	What   Change
+	Detail string // the difference, for people; may be empty
 }
 
 func (e *ChangedError) Error() string {
-	if e.Detail == "" {
-		return e.What
+	text := ""
+	switch e.What {
+	case ChangedVersion:
+		text = "written by an incompatible version of rdapq"
+	case ChangedNoInput:
+		text = "the input cannot be compared"
+	case ChangedInput, ChangedFormat:
+		text = "the " + string(e.What) + " has changed"
+	default:
+		text = "the " + string(e.What) + " have changed"
 	}
-	return e.What + ": " + e.Detail
+	if e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	return text
 }
 
 // compare returns nil if a run can resume from the rows of another run, and otherwise the
@@ -134,11 +161,11 @@ func (e *ChangedError) Error() string {
 func compare(was, now *sidecar) error {
 	switch {
 	case was.Version != version:
-		return &ChangedError{"written by an incompatible version of rdapq", ""}
+		return &ChangedError{ChangedVersion, ""}
 	case was.Format != now.Format:
-		return &ChangedError{"the format has changed", was.Format + " before, " + now.Format + " now"}
+		return &ChangedError{ChangedFormat, was.Format + " before, " + now.Format + " now"}
 	case was.Input == nil || now.Input == nil:
-		return &ChangedError{"the input cannot be compared", "resuming needs a file that can be read twice"}
+		return &ChangedError{ChangedNoInput, "resuming needs a file that can be read twice"}
 	case was.Input.Size != now.Input.Size:
 		had := was.Input.Name + " had " + strconv.FormatInt(was.Input.Size, 10) + " bytes"
 		if now.Input.Name != was.Input.Name {
@@ -146,13 +173,13 @@ func compare(was, now *sidecar) error {
 		} else {
 			had += " and now"
 		}
-		return &ChangedError{"the input has changed", had + " has " + strconv.FormatInt(now.Input.Size, 10)}
+		return &ChangedError{ChangedInput, had + " has " + strconv.FormatInt(now.Input.Size, 10)}
 	case was.Input.SHA256 != now.Input.SHA256:
-		return &ChangedError{"the input has changed", now.Input.Name + " has the size of " + was.Input.Name + ", but different content"}
+		return &ChangedError{ChangedInput, now.Input.Name + " has the size of " + was.Input.Name + ", but different content"}
 	case !maps.Equal(was.Secrets, now.Secrets):
-		return &ChangedError{"flags have changed", changedSecrets(was.Secrets, now.Secrets)}
+		return &ChangedError{ChangedSettings, changedSecrets(was.Secrets, now.Secrets)}
 	case was.FlagsHash != now.FlagsHash:
-		return &ChangedError{"flags have changed", difference(was.Flags, now.Flags)}
+		return &ChangedError{ChangedSettings, difference(was.Flags, now.Flags)}
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func (t *trial) check(before *snapshot, killed time.Time) (*snapshot, error) {
 			}
 		}
 	}
-	answered := t.o.latency + journal.DefaultInterval + t.o.slack
+	answered := t.o.latency + journal.DefaultFlushInterval + t.o.slack
 	for _, r := range all[first:] {
 		if before != nil && before.rows[r.name] {
 			t.violation("%s was queried again although it had a row", r.name)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/rdapq/rdapq/internal/statefile"
 	"github.com/rdapq/rdapq/journal"
 )
 
@@ -70,7 +71,7 @@ func placeOf(flag, name string) place {
 		return p
 	}
 	p.path = name
-	if path, err := journal.Resolve(name); err == nil {
+	if path, err := statefile.ResolveLinks(name); err == nil {
 		p.path = path
 	}
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(p.path)); err == nil {

@@ -11,18 +11,18 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rdapq/rdapq/client"
-	"github.com/rdapq/rdapq/journal"
 	"github.com/rdapq/rdapq/internal/render"
+	"github.com/rdapq/rdapq/journal"
 )
 
 // openJournal opens --output as a journal, to start or to resume it.
 func (a *app) openJournal(out *output, format string, in *journal.Input) error {
 	o := &a.opts
 	flags, secretFlags := a.rowFlags()
-	j, err := journal.Open(journal.Options{
-		Path: o.output, Format: journal.Format(format), Header: []byte(out.encoder.Header()),
-		Input: in, Flags: flags, SecretFlags: secretFlags, Retry: retryVerdict,
-		Ordered: o.batch.ordered, Force: o.batch.force, Fsync: o.batch.fsync,
+	j, err := journal.Open(o.output, journal.Config{
+		Format: journal.Format(format), Header: []byte(out.encoder.Header()),
+		Input: in, Settings: flags, SecretSettings: secretFlags, Retry: retryVerdict,
+		Ordered: o.batch.ordered, Overwrite: o.batch.force, Fsync: o.batch.fsync,
 	})
 	if err != nil {
 		return a.journalError(err)
@@ -47,9 +47,11 @@ func retryVerdict(verdict string) bool {
 func (a *app) journalError(err error) error {
 	const start = "choose another file, or start over with --force"
 	name := a.opts.output
-	_, changed := errors.AsType[*journal.ChangedError](err)
+	change, changed := errors.AsType[*journal.ChangedError](err)
 	_, corrupt := errors.AsType[*journal.CorruptError](err)
 	switch {
+	case changed && change.What == journal.ChangedSettings:
+		return usagef(about("output"), start, "cannot resume %s: flags have changed: %s", name, change.Detail)
 	case changed:
 		return usagef(about("output"), start, "cannot resume %s: %w", name, err)
 	case corrupt:

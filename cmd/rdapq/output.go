@@ -15,9 +15,9 @@ import (
 
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/input"
-	"github.com/rdapq/rdapq/journal"
 	"github.com/rdapq/rdapq/internal/order"
 	"github.com/rdapq/rdapq/internal/render"
+	"github.com/rdapq/rdapq/journal"
 )
 
 // An output writes results: directly to an encoder, through a queue that sorts them, or
