@@ -43,7 +43,7 @@ var allowed = map[string][]string{
 	"internal/histogram":  {},
 	"internal/httpcache":  {"internal/weburl"},
 	"internal/input":      {},
-	"journal":    {"internal/order", "internal/statefile"},
+	"journal":             {"internal/order", "internal/statefile"},
 	"internal/layout":     {},
 	"internal/measure":    {"client", "pool", "internal/render", "internal/histogram", "internal/timing", "internal/unshared"},
 	"internal/merge":      {"rdap"},
