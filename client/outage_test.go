@@ -173,6 +173,37 @@ func testOutage(t *testing.T, way string, protocols rdaptest.Protocols) {
 	t.Logf("%d requests after the first that failed, %d in all", l.after, served.Load())
 }
 
+// A server that refuses connections is probed at the intervals of an outage although all
+// of its few lines have failed several times. After --max-wait they fail.
+func TestBatchOutageOfFewLines(t *testing.T) {
+	const maxWait = 30 * time.Second
+	for name, c := range map[string]struct {
+		away    time.Duration
+		verdict client.Verdict
+		within  time.Duration
+	}{
+		"for a while": {away: 9 * time.Second, verdict: client.Registered, within: 13 * time.Second},
+		"for good":    {away: time.Hour, verdict: client.Failed, within: maxWait + time.Second},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			network := new(rdaptest.Network)
+			s := rdaptest.Start(t, rdaptest.Config{Network: network, Conn: rdaptest.ConnRules{Refuse: true}})
+			back := time.AfterFunc(c.away, func() { s.SetConnRules(rdaptest.ConnRules{}) })
+			defer back.Stop()
+			a := newNetworkAsker(t, network, s.CA(), client.Config{Resolver: urls{s.URL()}, MaxWait: maxWait})
+			start := time.Now()
+			for r := range a.Batch(t.Context(), lines(names(2)...)) {
+				if r.Verdict != c.verdict {
+					t.Errorf("%s after %d attempts: %v", describe(r), r.Attempts, client.ErrorOf(r))
+				}
+				if d := time.Since(start); d > c.within { // the bubble's clock
+					t.Errorf("%s after %v, want at most %v", describe(r), d, c.within)
+				}
+			}
+		})
+	}
+}
+
 func writePage(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html")
 	w.WriteHeader(http.StatusForbidden)

@@ -112,7 +112,7 @@ func decide(o outcome, b retryBudget) action {
 	case !o.transient:
 		return action{}
 	case o.outage && b.batch && b.maxAttempts > 1 && b.servers == 1 && b.outageFailures < maxOutageFailures:
-		a.outage = true // the failure of the only server has nothing to do with the query
+		a.outage, a.wait = true, 0 // the failure of the only server has nothing to do with the query; the host has its own pauses
 	case !left:
 		return action{}
 	}
@@ -204,7 +204,7 @@ func (c *Client) retryBudget(ctx context.Context, t *task, now time.Time) retryB
 		maxWait:  c.maxWait(t),
 		deadline: math.MaxInt64,
 
-		backOff:          jitter(retryBase, retryMax, t.result.Attempts),
+		backOff:          jitter(retryBase, retryMax, t.result.Attempts-t.outageFailures),
 		throttledBackOff: jitter(throttledBase, throttledMax, t.result.Attempts),
 	}
 	if !t.limited.IsZero() {

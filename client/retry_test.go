@@ -68,8 +68,8 @@ func TestDecide(t *testing.T) {
 		{"session, attempts used", outcome{session: true}, budget(func(b *retryBudget) { b.attempts = 3 }), action{}},
 
 		{"outage, single lookup", outage, budget(func(b *retryBudget) { b.attempts = 3 }), action{}},
-		{"outage, batch", outage, budget(func(b *retryBudget) { b.batch, b.attempts = true, 3 }), action{retry: retryFailed, wait: backOff, rotate: true, outage: true}},
-		{"outage, batch, before", outage, budget(func(b *retryBudget) { b.batch, b.attempts, b.outageFailures = true, 150, 149 }), action{retry: retryFailed, wait: backOff, rotate: true, outage: true}},
+		{"outage, batch", outage, budget(func(b *retryBudget) { b.batch, b.attempts = true, 3 }), action{retry: retryFailed, rotate: true, outage: true}},
+		{"outage, batch, before", outage, budget(func(b *retryBudget) { b.batch, b.attempts, b.outageFailures = true, 150, 149 }), action{retry: retryFailed, rotate: true, outage: true}},
 		{"outage, batch, too often", outage, budget(func(b *retryBudget) { b.batch, b.attempts, b.outageFailures = true, 203, 200 }), action{}},
 		{"outage, batch, two servers", outage, budget(func(b *retryBudget) { b.batch, b.attempts, b.servers = true, 3, 2 }), action{}},
 		{"outage, batch, one attempt configured", outage, budget(func(b *retryBudget) { b.batch, b.maxAttempts = true, 1 }), action{}},

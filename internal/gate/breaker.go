@@ -40,19 +40,22 @@ type breaker struct {
 	pause    time.Duration
 }
 
-// allow decides whether to send a request. With Wait, at is the time to try again; zero means
-// after the end of the probe in flight. A request allowed while the breaker is open is the
+// allow decides whether to send a request. With Wait, at is the time to try again, at most the
+// end of maxWait; zero means after the end of the probe in flight. A request allowed while the breaker is open is the
 // probe.
 func (b *breaker) allow(now time.Time, maxWait time.Duration) (g Verdict, at time.Time) {
+	end := b.waitEnd(maxWait)
 	switch {
 	case !b.open:
 		return Allow, time.Time{}
 	case !b.probing && !now.Before(b.probeAt):
 		return Allow, time.Time{}
-	case b.sure && !b.mayComeBack(now, maxWait):
+	case b.sure && !now.Before(end):
 		return RejectDead, time.Time{}
 	case b.probing:
 		return Wait, time.Time{}
+	case end.Before(b.probeAt) && now.Before(end):
+		return Wait, end
 	default:
 		return Wait, b.probeAt
 	}
@@ -60,6 +63,11 @@ func (b *breaker) allow(now time.Time, maxWait time.Duration) (g Verdict, at tim
 
 // mayComeBack reports whether the host may recover within maxWait.
 func (b *breaker) mayComeBack(now time.Time, maxWait time.Duration) bool {
+	return now.Before(b.waitEnd(maxWait))
+}
+
+// waitEnd returns when the wait for the host ends.
+func (b *breaker) waitEnd(maxWait time.Duration) time.Time {
 	switch {
 	case b.alive:
 	case b.blocked:
@@ -67,7 +75,7 @@ func (b *breaker) mayComeBack(now time.Time, maxWait time.Duration) bool {
 	default:
 		maxWait = min(maxWait, graceUnseen)
 	}
-	return now.Sub(b.since) < maxWait
+	return b.since.Add(maxWait)
 }
 
 // sent records that a request is sent, and reports whether the request is a probe.
