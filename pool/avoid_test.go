@@ -43,6 +43,34 @@ func TestAvoidConn(t *testing.T) {
 	})
 }
 
+// A retry after a failure on a resumed session never goes over that session again, even if
+// connections were opened for other retries a moment ago. The server fails on resumed sessions
+// and closes the connection of the first retry.
+func TestRetryAvoidsSession(t *testing.T) {
+	t.Parallel()
+	inMemory(t, func(t *testing.T, network *rdaptest.Network) {
+		s := rdaptest.Start(t, rdaptest.Config{Network: network, Protocols: rdaptest.H2Only})
+		p := newPool(t, s, pool.Config{Dial: network.Dial})
+		fetch(t.Context(), t, p, s.URL())
+		p.CloseIdleConnections()
+		s.On("*", rdaptest.Resumed(rdaptest.Status(503)))
+		s.On("/domain/bad.example", rdaptest.Status(500), rdaptest.OnConn(3, rdaptest.Close()))
+		failed := fetch(t.Context(), t, p, s.URL()+"domain/bad.example").trace
+		if !failed.Resumed {
+			t.Fatal("no session was resumed, so this test shows nothing")
+		}
+		for i, path := range []string{"domain/bad.example", "domain/good.example"} {
+			a := fetch(pool.AvoidConn(t.Context(), failed.ConnID), t, p, s.URL()+path)
+			if a.trace.ConnID == failed.ConnID || a.trace.Resumed {
+				t.Errorf("retry %d: connection %d, resumed: %t, status %d", i, a.trace.ConnID, a.trace.Resumed, a.status)
+			}
+		}
+		if n := p.Stats().Connections; n != 4 {
+			t.Errorf("%d connections, want 4", n)
+		}
+	})
+}
+
 // A plain connection resumes no session, and may serve other requests.
 func TestWithPlain(t *testing.T) {
 	s := rdaptest.Start(t, rdaptest.Config{Protocols: rdaptest.H2Only})

@@ -94,6 +94,7 @@ type origin struct {
 	closedConns       []closedConn // properties of recently closed connections
 	extraAt           time.Time    // when a connection was last opened for a request that avoids others
 	plainAt           time.Time    // when a connection was last opened for a WithPlain request
+	extraTimer        *time.Timer  // ends the pause between such connections; nil if no request waits for that
 	suspicions        int          // number of calls of Suspect
 	relaxed           bool         // the requirement of a waiter was lowered
 	resumedSuccesses  int          // successful responses on connections that resumed a session

@@ -345,8 +345,12 @@ func (o *origin) growExtraLocked() {
 		if w.plain {
 			last = &o.plainAt
 		}
-		if !last.IsZero() && time.Since(*last) < extraPause && len(o.conns) > 0 {
-			o.relaxLocked(w)
+		if pause := extraPause - time.Since(*last); !last.IsZero() && pause > 0 && len(o.conns) > 0 {
+			if w.noShortcuts {
+				o.waitForFullHandshakeLocked(w, pause)
+			} else {
+				o.relaxLocked(w)
+			}
 			continue
 		}
 		*last = time.Now()
@@ -378,6 +382,28 @@ func (o *origin) dialsForLocked(n *requirement) bool {
 		}
 		return d.extra || len(n.addrs) == 0 // a regular dial may connect to an address that n avoids
 	})
+}
+
+// waitForFullHandshakeLocked lowers the requirement of w to any connection that is not
+// doubtful. If there is none, w waits for the end of the pause, because its request would fail
+// again on a connection with the same fault.
+func (o *origin) waitForFullHandshakeLocked(w *waiter, pause time.Duration) {
+	lower := requirement{newerThan: w.newerThan, constraints: constraints{avoid: w.avoid}, noShortcuts: true}
+	if o.servesLocked(&lower) {
+		w.requirement, o.relaxed = lower, true
+		return
+	}
+	if o.extraTimer == nil {
+		o.extraTimer = time.AfterFunc(pause, o.dispatchAfterPause)
+	}
+}
+
+func (o *origin) dispatchAfterPause() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.extraTimer = nil; !o.closed {
+		o.dispatchLocked()
+	}
 }
 
 // relaxLocked lowers the requirement of w to any other connection, or to any connection at all.
