@@ -37,6 +37,9 @@ func (f *SessionFile) Peek(key SessionKey) *tls.ClientSessionState {
 	return session
 }
 
+// SetTCPFailedGrace replaces the time that HTTP/3 gets after TCP has failed.
+func (p *Pool) SetTCPFailedGrace(d time.Duration) { p.tcpFailedGrace = d }
+
 // SetCloseLimit replaces the limit of the time that Close waits.
 func (p *Pool) SetCloseLimit(d time.Duration) { p.closeLimit = d }
 

@@ -24,7 +24,23 @@ type h3Race struct {
 }
 
 // tcpFailedGrace is how much longer HTTP/3 may take after its TCP fallback failed.
-const tcpFailedGrace = time.Second
+const (
+	tcpFailedGrace = time.Second
+	graceSteps     = 5
+)
+
+// afterSteps calls f after d. The time passes in steps: otherwise all of it could pass while the
+// process gets no CPU time.
+func afterSteps(d time.Duration, steps int, f func()) {
+	step := d / time.Duration(steps)
+	time.AfterFunc(step, func() {
+		if steps == 1 {
+			f()
+			return
+		}
+		afterSteps(d-step, steps-1, f)
+	})
+}
 
 // waitForH3Locked reports whether the queue waits for a QUIC dial in its head start.
 func (o *origin) waitForH3Locked() bool {
@@ -114,7 +130,7 @@ func (o *origin) endH3RaceLocked(won bool) {
 func (o *origin) tcpFailedLocked(r *h3Race, err error) {
 	r.tcpFailed = true
 	o.dialFailed(err)
-	time.AfterFunc(tcpFailedGrace, func() {
+	afterSteps(o.pool.tcpFailedGrace, graceSteps, func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if r.over || o.closed {

@@ -155,16 +155,21 @@ func TestBlockedQUICWithCredentials(t *testing.T) {
 	}
 }
 
-// TCP is refused, so that HTTP/3 is used, however long it takes.
+// TCP is refused, so HTTP/3 is used although its head start is over. Packets of QUIC arrive once
+// TCP has failed.
 func TestTCPFailsDuringH3(t *testing.T) {
 	s, h := rdaptest.StartH3(t, rdaptest.Config{}, rdaptest.H3Config{})
 	m := memory{t.TempDir()}
 	m.prime(t, s, h)
 	s.SetConnRules(rdaptest.ConnRules{Refuse: true})
 	h.Block(true)
-	time.AfterFunc(200*time.Millisecond, func() { h.Block(false) })
-	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: shortHeadStart})
+	p, end := m.run(t, s, pool.Config{Protocols: autoH3, HeadStart: shortHeadStart, OnEvent: func(e pool.Event) {
+		if e.Kind == pool.DialFailed {
+			h.Block(false)
+		}
+	}})
 	defer end()
+	p.SetTCPFailedGrace(longHeadStart)
 	getAll(t, p, s, 4, 4)
 }
 

@@ -58,6 +58,8 @@ type Pool struct {
 
 	closeLimit time.Duration // limits the wait in Close
 
+	tcpFailedGrace time.Duration // is tcpFailedGrace, except in tests
+
 	mu        sync.Mutex
 	origins   map[originKey]*origin
 	servers   map[string][]*origin      // origins by originKey.String
@@ -81,7 +83,7 @@ var ErrClosed = errors.New("pool: closed")
 func New(c Config) (*Pool, error) {
 	quiet := c.Logger == nil
 	c = c.withDefaults()
-	p := &Pool{cfg: c, silent: quiet, origins: make(map[originKey]*origin), servers: make(map[string][]*origin), summaries: make(map[string]*originSummary), sweepAt: maxNewOrigins, closeLimit: defaultCloseLimit}
+	p := &Pool{cfg: c, silent: quiet, origins: make(map[originKey]*origin), servers: make(map[string][]*origin), summaries: make(map[string]*originSummary), sweepAt: maxNewOrigins, closeLimit: defaultCloseLimit, tcpFailedGrace: tcpFailedGrace}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.limiter.max = c.MaxConns
 	p.sessions = c.sessionStore()
