@@ -190,7 +190,7 @@ func TestBatchOutageOfFewLines(t *testing.T) {
 			s := rdaptest.Start(t, rdaptest.Config{Network: network, Conn: rdaptest.ConnRules{Refuse: true}})
 			back := time.AfterFunc(c.away, func() { s.SetConnRules(rdaptest.ConnRules{}) })
 			defer back.Stop()
-			a := newNetworkAsker(t, network, s.CA(), client.Config{Resolver: urls{s.URL()}, MaxWait: maxWait})
+			a := newNetworkAsker(t, network, s.CA(), client.Config{Resolver: urls{s.URL()}, MaxWait: maxWait, Attempts: 10}) // more than fail before the outage is detected
 			start := time.Now()
 			for r := range a.Batch(t.Context(), lines(names(2)...)) {
 				if r.Verdict != c.verdict {
