@@ -16,6 +16,7 @@ import (
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
+	"github.com/rdapq/rdapq/internal/testrun"
 )
 
 // lines numbers texts from 1.
@@ -115,9 +116,23 @@ func TestBatchOneResultEach(t *testing.T) {
 			t.Errorf("%d lookups in flight at once", inFlight)
 		}
 	}
-	if n := other.Counts().Connections; n > 4 {
-		t.Errorf("%d connections for 4 lookups at once", n)
-	}
+}
+
+// The lookups of an HTTP/1.1 server share as many connections as may be in flight. The clock is
+// that of a bubble: on a loaded machine, net/http closes a connection whose request was written
+// late.
+func TestBatchHTTP1Connections(t *testing.T) {
+	t.Parallel()
+	testrun.Bubble(t, func(t *testing.T) {
+		network := new(rdaptest.Network)
+		s, a := newPair(t, rdaptest.Config{Network: network, Protocols: rdaptest.H1Only, Latency: 5 * time.Millisecond}, client.Config{Jobs: 32, PerHost: 4})
+		for r := range a.Batch(t.Context(), lines(names(400)...)) {
+			checkResult(t, r)
+		}
+		if n := s.Counts().Connections; n != 4 {
+			t.Errorf("%d connections for 4 concurrent lookups", n)
+		}
+	})
 }
 
 // A gauge counts the concurrent requests of a handler.
