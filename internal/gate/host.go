@@ -42,6 +42,7 @@ type Host struct {
 	burst            burst         // counts isolated refusals
 	history          history       // counts accepted requests while there is neither rate nor quota
 	storedLatency    time.Duration // time to a response, as loaded from the store; 0 means unknown
+	firstTook        time.Duration // time to the first response in history
 	storedSamples    int           // number of samples in the latency stored last
 	pendingUsage     bucket        // usage that was not stored so far
 

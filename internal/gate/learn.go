@@ -26,6 +26,7 @@ func (h *Host) count(s Outcome) {
 		h.window.cancel()
 		if len(h.history.pieces) == 0 {
 			h.since = s.sent() // excludes connection set-up
+			h.firstTook = s.Now.Sub(h.since)
 		}
 		h.history.add(s.sent())
 	}
@@ -48,13 +49,25 @@ func (s Outcome) sent() time.Time {
 // counted the request. A busy client sends late, too, so the time counts from Acquire. If a
 // server imposes a penalty, a refusal costs more than a wait.
 func (h *Host) late(s Outcome) time.Duration {
-	if !h.quota.costly() && !h.quota.stated || h.adaptive.best == 0 {
+	if !h.quota.costly() && !h.quota.stated {
 		return 0
 	}
-	if late := s.Now.Sub(s.sent()) - h.adaptive.best; late > h.window.resolution {
+	if late := h.excessLatency(s.Now.Sub(s.sent())); late > h.window.resolution {
 		return late
 	}
 	return 0
+}
+
+// excessLatency returns by how much a response took longer than usual; 0 if that is unknown.
+func (h *Host) excessLatency(took time.Duration) time.Duration {
+	usual := h.adaptive.best
+	if usual == 0 {
+		usual = h.storedLatency
+	}
+	if usual == 0 {
+		return 0
+	}
+	return max(took-usual, 0)
 }
 
 // storedBuckets is the number of buckets of the window that are stored together.
@@ -173,7 +186,7 @@ func (h *Host) finishSearch(s Outcome) {
 	h.search = nil
 	pause := s.Decision.At.Sub(k.first)
 	q := &quota{n: k.n, span: s.Decision.At.Sub(k.begin), low: k.last.Sub(k.begin)}
-	if k.first.Sub(k.begin) > pause {
+	if long := firstThrottlePause + 2*secondMargin; k.first.Sub(k.begin) > pause && s.Decision.At.Sub(k.begin) > long {
 		// The start of the window is unknown, so only the pause indicates its length.
 		q.span, q.low = pause, k.last.Sub(k.first)
 		q.n = h.history.since(k.first.Add(-pause)) - h.history.since(s.Decision.At)
@@ -351,9 +364,10 @@ func (h *Host) refused(s Outcome) {
 	default:
 		if pause <= 0 {
 			pause = h.backOff()
-			if begun := s.Now.Sub(h.since); h.throttles == 1 && begun < pause && h.isolatedRefusals < 1 {
-				// assume that the window began at a full second: windows of a second are
-				// frequent
+			// Windows of one second are frequent. If the first response was late, the server
+			// may have read the first request late.
+			begun := s.Now.Sub(h.since) - h.excessLatency(h.firstTook) - secondMargin
+			if h.throttles == 1 && begun < pause && h.isolatedRefusals < 1 {
 				pause -= begun
 			}
 		}
@@ -401,6 +415,10 @@ func (h *Host) revoke(s Outcome) {
 	h.isolatedRefusals++ // counts the first refusal; isolated counts the second one
 	h.isolated(s)
 }
+
+// secondMargin is added to a second, after which the window of the server may have ended. The
+// server may read the first request later than the client sends it.
+const secondMargin = 50 * time.Millisecond
 
 // discover estimates a quota: the number of requests accepted since the window began.
 // Retry-After shows the span as well; without Retry-After a search for the span begins.

@@ -385,6 +385,52 @@ func TestQuotaPenalty(t *testing.T) {
 	}
 }
 
+// TestQuotaLateStart: while a run starts, the client is busy and requests arrive late, in any
+// order. A short batch still uses most of the quota, and the next run starts within it.
+func TestQuotaLateStart(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tt := range []struct {
+		name    string
+		rule    func() rule
+		latency time.Duration
+		lines   int
+		least   time.Duration
+		used    [2]float64 // minimum
+		refused int        // maximum in the second run
+	}{
+		{"penalty", func() rule {
+			return penalty(fixedWindow(20, 2*time.Second, false, silent), 15*time.Second, constant(15*time.Second))
+		}, 130 * ms, 718, 2 * time.Second * (718 - 20) / 20, [2]float64{0.8, 0.95}, 0},
+		{"50 per second", func() rule { return fixedWindow(50, time.Second, false, silent) }, 24 * ms, 390, time.Second * (390 - 50) / 50, [2]float64{0.7, 0.7}, 10},
+	} {
+		for seed := range uint64(40) {
+			synctest.Test(t, func(t *testing.T) {
+				store := limit.NewMemory()
+				random := rand.New(rand.NewPCG(seed, 9))
+				for run := range 2 {
+					h := testHost(Config{Max: 64, Store: store})
+					s := &simulation{h: h, rule: tt.rule(), latency: tt.latency, lines: tt.lines, seed: seed}
+					s.setup = 100*ms + time.Duration(random.Int64N(int64(700*ms)))
+					settled, most := time.Now().Add(s.setup+500*ms), random.Int64N(int64(150*ms))+1
+					s.stall = func(at time.Time) time.Time {
+						if at.Before(settled) {
+							return at.Add(time.Duration(random.Int64N(most)))
+						}
+						return at
+					}
+					s.run(t)
+					h.syncStore()
+					h.storeLatency(time.Now())
+					if used := tt.least.Seconds() / (s.took - s.accepted[0]).Seconds(); used < tt.used[run] || run == 1 && len(s.refused) > tt.refused {
+						t.Errorf("%s, seed %d, run %d: %.0f %% of the quota used, %d refused", tt.name, seed, run+1, 100*used, len(s.refused))
+					}
+					time.Sleep(time.Minute)
+				}
+			})
+		}
+	}
+}
+
 // TestQuotaPenaltyLate checks that requests which the server read late, as their responses
 // show, cause no penalty.
 func TestQuotaPenaltyLate(t *testing.T) {
