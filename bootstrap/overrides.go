@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Overrides maps keys to servers, and take precedence over every registry. A key is
+// Overrides maps keys to servers, which take precedence over every registry. A key is
 //
 //   - a domain suffix: "example", "co.example", "." for every name;
 //   - an address prefix or an address: "192.0.2.0/24", "2001:db8::1";

@@ -77,8 +77,8 @@ func (b *batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 	}
 }
 
-// receive returns the next result; ok is false after the last one. It panics if the
-// sequence or a worker did.
+// receive returns the next result; ok is false after the last result. It panics if the sequence
+// or a worker panicked.
 func (b *batch) receive() (r *Result, ok bool) {
 	b.panics.repanic()
 	select {
@@ -163,7 +163,7 @@ func (b *batch) end() {
 	})
 }
 
-// read reads the sequence to its end and closes the results after the last one.
+// read reads the sequence to its end and closes the results after the last result.
 func (b *batch) read(inputs iter.Seq2[Input, error]) {
 	done := make(chan struct{})
 	go func() {
@@ -359,7 +359,7 @@ func (p *panicked) catch() {
 	}
 }
 
-// set records a panic. Only the first one counts.
+// set records a panic. Only the first panic counts.
 func (p *panicked) set(v any) {
 	p.once.Do(func() {
 		p.value = v

@@ -78,7 +78,7 @@ func TestBatchWaitsForRestart(t *testing.T) {
 // After the Pool was closed, lookups fail immediately instead of waiting for a server to
 // recover.
 func TestBatchPoolClosed(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	ca := newCA(t)
 	s := rdaptest.Start(t, rdaptest.Config{CA: ca})
 	p, err := pool.New(pool.Config{AllowPrivate: true, TLS: &tls.Config{RootCAs: ca.Pool()}})

@@ -29,7 +29,7 @@ func endless(read *int64) func(yield func(Input, error) bool) {
 // A batch reads an endless sequence only as far ahead as MaxQueued or MaxSpill permits. One
 // warning reports the pause, and no input is lost.
 func TestSourceWaits(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	for _, tt := range []struct {
 		name string
 		cfg  Config

@@ -55,7 +55,7 @@ type Resolver interface {
 }
 
 // A Client sends queries to RDAP servers. Create a Client with [New]. It is safe for concurrent
-// use; a program needs only one.
+// use; a program needs only one Client.
 type Client struct {
 	cfg    Config
 	own    []io.Closer // parts made by New, which Close closes

@@ -19,7 +19,7 @@ import (
 // A lookup gets the response to its own query, even if other requests are canceled, reset or
 // truncated. With RDAPQ_CROSSTALK the test does 38,000 lookups over each protocol.
 func TestResponsesMatchQueries(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	count := 400
 	if os.Getenv("RDAPQ_CROSSTALK") != "" {
 		count = 38_000

@@ -47,7 +47,7 @@ func (k *lookupKey) hash(seed maphash.Seed) uint64 {
 	return h.Sum64()
 }
 
-// A duplicate is an input that shares the result of an earlier one.
+// A duplicate is an input that shares the result of an earlier input.
 type duplicate struct {
 	line  int64
 	query Query

@@ -154,7 +154,7 @@ func (s *shiftedServer) serve(c net.Conn) {
 // the correct verdict or failed. With RDAPQ_CROSSTALK the test looks up 1,000 names
 // instead of 60.
 func TestResponsesOutOfStep(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	const linkTime = 50 * time.Millisecond
 	names := int64(60)
 	if os.Getenv("RDAPQ_CROSSTALK") != "" {

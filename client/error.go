@@ -130,7 +130,7 @@ const (
 	WarnOtherServer WarningCode = "other_server" // another server was queried because one failed
 	WarnDesync      WarningCode = "desync"       // see [Result.Desync]
 	WarnOtherObject WarningCode = "other_object" // see [Result.Other]
-	// the network or AS block overlaps the queried one but differs from it
+	// the network or AS block overlaps the queried network or block, but is not equal to it
 	WarnExtent    WarningCode = "extent"
 	WarnTruncated WarningCode = "truncated" // the server reports that the response is incomplete (RFC 9083 section 10.2.1)
 	// the media type or charset is not that of RDAP

@@ -16,7 +16,7 @@ import (
 // other address. The order of the addresses makes no difference. The test uses the clock of a
 // bubble, because a loaded machine would delay responses beyond the timeout.
 func TestBatchFaultyAddress(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	const count = 40
 	for name, bad := range map[string]func(*rdaptest.Config){
 		"silent after accept": func(c *rdaptest.Config) { c.Conn.SilentTLS = true },

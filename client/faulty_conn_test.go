@@ -68,7 +68,7 @@ func names(n int) []string {
 // uses it. The test uses the clock of a bubble, because a loaded machine would delay responses
 // beyond the timeout.
 func TestBatchFaultyConnection(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	const count = 200
 	for name, protocols := range map[string]rdaptest.Protocols{"HTTP/1.1": rdaptest.H1Only, "HTTP/2": rdaptest.H2Only} {
 		for _, status := range []int{500, 502, 503, 504, 421, 0} {

@@ -141,7 +141,7 @@ func (c *Client) checkLink(t *task, p linkTarget) *Error {
 
 // park moves the body of the last response from the memory budget to that of parked bodies,
 // which has its own limit. The body stays in memory until the walk ends, and readers of other
-// bodies must not wait that long.
+// bodies must not wait until then.
 func (c *Client) park(t *task) bool {
 	n := t.reserved
 	if c.parked.Add(n) > c.cfg.MaxMemory/4 {

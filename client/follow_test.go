@@ -202,7 +202,7 @@ func TestReferralForms(t *testing.T) {
 // The registry's result does not depend on the registrar's response, and a registrar that fails
 // gets no further requests.
 func TestReferralFails(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	html := rdaptest.Body("text/html", "<html><title>nothing here</title></html>")
 	for _, tt := range []struct {
 		name     string

@@ -55,7 +55,7 @@ func dialFar(ctx context.Context, network, address string) (net.Conn, error) {
 // A body that cannot be decoded yields one clear error that names the encoding. The error is
 // the same with any transport, and shows none of the bytes.
 func TestEncodings(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	const object = `{"objectClassName":"domain","ldhName":"alpha.example","handle":"H-1"}`
 	zip := zipped(t, strings.Repeat(" ", 2000)+object)
 	noise := "\x8b\x02\x80\x01\x02\xfe\x03\x9c\x88\x04\xff\x05 garbage \x07\x90\x91"

@@ -107,7 +107,7 @@ func TestLookupTLS(t *testing.T) {
 }
 
 func TestLookupHandshakeHangUp(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

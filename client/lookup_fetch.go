@@ -315,8 +315,8 @@ func (a *attempt) bodyError(u *url.URL, status int, err error) *Error {
 const pieceSize = 64 << 10
 
 // readAll reads a body of at most limit bytes. If it fails, it returns the part read so far. It
-// returns no part that is longer than limit or maxErrorBody: only bodies of successes are that
-// long, and a truncated one is useless.
+// returns no part that is longer than limit or maxErrorBody: only bodies of successes are
+// longer, and a truncated body of a success is useless.
 func (c *Client) readAll(body io.Reader, limit int64) ([]byte, error) {
 	pieces := [][]byte{c.pieces.Get().(*[pieceSize]byte)[:0]}
 	// Pieces are reused. Otherwise, bodies that are too large would make the heap several

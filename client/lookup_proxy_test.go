@@ -16,7 +16,7 @@ import (
 
 // Errors name the proxy if it is the cause.
 func TestLookupProxy(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s := rdaptest.Start(t, rdaptest.Config{})
 	refusing := func(status int) string {
 		p := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -28,7 +28,7 @@ func (m mute) RoundTrip(req *http.Request) (*http.Response, error) {
 // With a transport that does not report connections, an attempt may take its full time
 // limit even if there is another server.
 func TestLookupMuteTransport(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	s, plain := newPair(t, rdaptest.Config{}, client.Config{})
 	c := newAsker(t, s.CA(), client.Config{
 		Transport: mute{plain.pool}, ConnectTimeout: 50 * time.Millisecond, Timeout: time.Minute,

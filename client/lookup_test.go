@@ -198,7 +198,7 @@ func newPlain(t *testing.T, h http.HandlerFunc) string {
 const refused = "https://127.0.0.1:1/"
 
 func TestLookupNextServer(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	ca := newCA(t)
 	good := rdaptest.Start(t, rdaptest.Config{CA: ca})
 	other := rdaptest.Start(t, rdaptest.Config{CA: ca})

@@ -85,7 +85,7 @@ func outageNames(n int) (texts []string) {
 // costs no line. The server gets few requests meanwhile, however it is away. The test uses the
 // clock of a bubble, because on a loaded machine requests would time out without an outage.
 func TestBatchOutage(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	for _, way := range []string{"503", "502", "reset", "refused", "silent", "half a body"} {
 		for _, protocols := range []rdaptest.Protocols{rdaptest.H2Only, rdaptest.H1Only} {
 			if protocols == rdaptest.H1Only && way != "silent" && way != "half a body" {

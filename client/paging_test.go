@@ -64,7 +64,7 @@ func TestPages(t *testing.T) {
 }
 
 func TestPagesBounded(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	q := mustParse(t, client.TypeDomains, "exam*.example")
 	second := ""
 	for _, tt := range []struct {

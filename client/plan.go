@@ -15,9 +15,10 @@ import (
 
 // A Plan describes what a Batch of the same inputs would do.
 type Plan struct {
-	Lines       int64        // number of inputs
-	Queries     int64        // inputs with a known server; all are sent, duplicates included
-	Duplicates  int64        // inputs that repeat an earlier one; see [Client.Batch] for when they share a response
+	Lines   int64 // number of inputs
+	Queries int64 // inputs with a known server; all are sent, duplicates included
+	// inputs that repeat an earlier input; see [Client.Batch] for when they share a response
+	Duplicates  int64
 	Approximate bool         // Duplicates may be too low, because there were too many inputs
 	Invalid     int64        // inputs that are not valid, could not be read, or could not be resolved
 	Errors      []PlanError  // errors of the first inputs in Invalid, at most 100

@@ -15,9 +15,9 @@ import (
 type SearchConfig struct {
 	SearchOptions // defaults for empty options of a search
 
-	// MaxResults limits the results of a search. Once the search has that many, the Client
-	// requests no other page. 0 means DefaultMaxResults; with a negative number only the other
-	// limits apply.
+	// MaxResults limits the results of a search. Once the search has so many results, the
+	// Client requests no other page. 0 means DefaultMaxResults. If MaxResults is negative, only
+	// the other limits apply.
 	MaxResults int
 
 	// Unannounced sends reverse searches and SearchOptions without reading the server's help,
@@ -47,7 +47,7 @@ func (helpStage) requestURL(t *task, base string) string {
 	return t.result.Query.requestURL(base, SearchOptions{})
 }
 
-// complete continues with the search itself if the server supports it.
+// complete continues with the search itself if the server supports the search.
 func (helpStage) complete(_ context.Context, c *Client, t *task) (more bool) {
 	s, got := t.search, t.result
 	t.root.Elapsed += got.Elapsed

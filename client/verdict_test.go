@@ -18,7 +18,7 @@ import (
 const html404 = "<html><head><title>404</title></head><body><h1>404</h1></body></html>"
 
 func TestVerdict(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	const domain = `{"objectClassName":"domain","ldhName":"alpha.example"}`
 	body, json := rdaptest.Body, rdaptest.JSON
 	status, header := rdaptest.Status, rdaptest.Header
@@ -212,7 +212,7 @@ func TestRetryAfter(t *testing.T) {
 // A server that closes an idle connection sends 408 on that connection. The request that
 // receives the 408 is sent again.
 func TestNotTaken(t *testing.T) {
-	t.Parallel() // run in parallel: it mostly waits
+	t.Parallel() // the test mostly waits
 	for _, code := range []int{408, 421, 425} {
 		s, a := newPair(t, rdaptest.Config{}, client.Config{})
 		s.On("/domain/alpha.example", rdaptest.First(1, rdaptest.Status(code), rdaptest.NoBody(), rdaptest.Close()))

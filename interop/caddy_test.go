@@ -159,7 +159,8 @@ func TestEarlyData(t *testing.T) {
 		if a.trace.Protocol != http3 {
 			t.Errorf("visit %d: %+v", asked, a.trace)
 		}
-		// The session ticket may arrive after the first response, but not after the next.
+		// The session ticket may arrive after the first response, but not after the next
+		// response.
 		if _, err := lookup(t.Context(), p, c.base, name(1000+asked)); err != nil {
 			t.Fatal(err)
 		}

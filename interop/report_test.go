@@ -20,8 +20,8 @@ var looks = []look{
 	{width: 718, print: true}, // A4 at 96 dpi, without margins
 }
 
-// cut is JavaScript that returns the clipped content of a page. This is text and bars outside
-// their chart, overlapping text, and elements wider than the window or their box.
+// cut is JavaScript that returns the clipped content of a page. Clipped content is text and
+// bars outside their chart, overlapping text, and elements wider than the window or their box.
 const cut = `(() => {
   const problems = [];
   const say = (what, e) => problems.push(what + ': ' + (e.textContent || e.outerHTML).trim().slice(0, 80));

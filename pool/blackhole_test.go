@@ -11,7 +11,7 @@ import (
 )
 
 // soon is a DeadAfter for tests. It is as short as possible, but long enough that a server does
-// not look dead when the process is suspended for a second. Tests that wait that long run in
+// not look dead when the process is suspended for a second. Tests that wait for soon run in
 // parallel.
 const soon = 3 * time.Second
 

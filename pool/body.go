@@ -41,7 +41,7 @@ type body struct {
 	traceOnce sync.Once // guards trace.Total and trace.BytesIn
 
 	mu     sync.Mutex
-	gunzip *gunzipper // set between calls of Read; nil before the first
+	gunzip *gunzipper // set between calls of Read; nil before the first call
 	err    error      // why gunzip cannot be used
 }
 

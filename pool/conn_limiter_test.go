@@ -102,8 +102,8 @@ func TestMaxConnsClosesTheOldest(t *testing.T) {
 	}
 }
 
-// A request that waits for a busy connection can be canceled, and the next one in
-// the queue is served.
+// A request that waits for a busy connection can be canceled, and the next request in the queue
+// is served.
 func TestMaxConnsWithBusyConnections(t *testing.T) {
 	const most = 16
 	s, port, c := hosts(t, 40, rdaptest.Config{})

@@ -153,7 +153,8 @@ func TestDesyncNewsOutlivesFailure(t *testing.T) {
 	defer l.Close()
 	go func() {
 		const response = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-		// The first connection sends one response too many, and the second one none.
+		// The first connection sends one response too many, and the second connection sends
+		// none.
 		for _, responses := range []string{response + response, "", response} {
 			c, err := l.Accept()
 			if err != nil {

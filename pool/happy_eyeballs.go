@@ -197,7 +197,7 @@ func (d *dialer) setKeepAlive(nc net.Conn) {
 		return
 	}
 	dead := d.cfg.DeadAfter
-	// An error means that the system does not support it.
+	// An error means that the system does not support these settings.
 	_ = tc.SetKeepAliveConfig(net.KeepAliveConfig{
 		Enable: true, Idle: dead * 4 / 9, Interval: dead * 2 / 9, Count: 2,
 	})

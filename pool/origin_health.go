@@ -155,7 +155,7 @@ func (o *origin) completeLocked(n requirement) requirement {
 		n.addrs = slices.DeleteFunc(n.addrs, func(a netip.Addr) bool { return a == p.addr })
 		n.addrs = append(n.addrs, p.addr)
 	}
-	// If all addresses have failed, only the last one is avoided.
+	// If all addresses have failed, only the last address is avoided.
 	if spare := hostAddrs - 1; len(n.addrs) > spare {
 		n.addrs = n.addrs[len(n.addrs)-max(spare, 0):]
 	}

@@ -43,7 +43,7 @@ import (
 )
 
 // A Pool sends HTTP requests over few connections. Create a Pool with [New]: the methods of the
-// zero value returns an error. It is safe for concurrent use. Close frees all resources.
+// zero value return errors. It is safe for concurrent use. Close frees all resources.
 type Pool struct {
 	cfg       Config
 	dialer    *dialer

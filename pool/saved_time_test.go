@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// play replays requests in a model. Each has a start, a time when it was sent, an
-// end, and the set-up time of its connection.
+// play replays requests in a model. A request has a start, a time when it was sent, an end, and
+// the set-up time of its connection.
 func play(requests []played) *timeModel {
 	s := new(timeModel)
 	type change struct {

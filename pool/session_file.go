@@ -42,8 +42,9 @@ type SessionFile struct {
 // sessionRemovals describes the sessions to remove from the file. The sessions to add are those
 // in the table that are not saved.
 type sessionRemovals struct {
-	used    map[sessionID]struct{}
-	dropped map[SessionKey]int64 // key to time: its sessions stored up to that time are removed
+	used map[sessionID]struct{}
+	// times by key; sessions of the key that were stored up to the time are removed
+	dropped map[SessionKey]int64
 }
 
 func newSessionRemovals() sessionRemovals {

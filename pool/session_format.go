@@ -35,7 +35,8 @@ var (
 	errOtherGo        = errors.New("sessions of another Go version")
 )
 
-// castagnoli takes a quarter of a millisecond, which runs without a session file save.
+// castagnoli returns the table of the checksum. It builds the table on first use, which takes a
+// quarter of a millisecond.
 var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // appendSessions encodes the sessions of a table, up to the maximum file size.

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Limits of handshakes that fail in a row because of a session from the server itself. After
-// that many, no session is offered for a while.
+// Limits of handshakes that fail in a row because of a session from the server itself. After so
+// many failures, no session is offered for a while.
 const (
 	maxResumptionFailures = 2
 	resumptionBackoff     = 10 * time.Minute

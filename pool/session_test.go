@@ -143,7 +143,7 @@ func TestNoReuseUsesNoSession(t *testing.T) {
 	saw("NoReuse", 1, 0)
 }
 
-// A second run of a program resumes the sessions of the first one.
+// A second run of a program resumes the sessions of the first run.
 func ExampleSessionFile() {
 	server := exampleServer()
 	defer server.Close()

@@ -27,7 +27,7 @@ type writeBehind struct {
 
 const (
 	maxPending = 256 << 10
-	sendTime   = 8 * time.Second // limit for one send; a peer that accepts nothing for that long is dead
+	sendTime   = 8 * time.Second // limit for one send; a peer that accepts nothing for this time is dead
 	lastTime   = time.Second     // limit for pending data when the connection is closed
 )
 

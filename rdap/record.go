@@ -156,7 +156,7 @@ type Event struct {
 	Raw      string // date as sent; empty if absent
 }
 
-// A Nameserver is a host that a domain is delegated to (RFC 9083 section 5.2).
+// A Nameserver is a host to which a domain is delegated (RFC 9083 section 5.2).
 type Nameserver struct {
 	Common
 	LDHName     string // name as sent; see [DisplayName]

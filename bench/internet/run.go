@@ -215,8 +215,8 @@ const estimateFactor = 1.5
 // settled is the time after which estimates must be accurate.
 const settled = 20 * time.Second
 
-// worst returns the estimate with the largest error, among the estimates made after the time
-// settled and at least that long before the end.
+// worst returns the estimate with the largest error, among the estimates made at least the time
+// settled after the start and before the end.
 func (r *result) worst() (worst estimate, times float64) {
 	times = 1
 	for _, e := range r.left {

@@ -201,7 +201,7 @@ func TestResumeAfterKill(t *testing.T) {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			t.Parallel()
 			b := newBatchTrial(t, numbered("name", 300)...)
-			written := make(map[string]int) // rows written, and the requests sent for each name until then
+			written := make(map[string]int) // number of requests for each name when its row was written
 			held, open := make(chan struct{}), make(chan struct{})
 			close(open)
 			for round := range 5 {

@@ -29,7 +29,7 @@ func (o *referralOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.registrar, "registrar", false, "query the registrar of a domain after its registry and show both, in text and ndjson (default for arguments, and if --fields has names such as registrar.abuse_email)")
 	f.BoolVar(&o.registryOnly, "registry-only", false, "query only the registry (default with --file)")
 	f.BoolVar(&o.registrarOnly, "registrar-only", false, "show only the registrar's record")
-	f.StringVar(&o.registrars, "registrars", "", "look up the registrar's server in `FILE` if a registry has no link to it: per line an IANA registrar ID and a base URL, or IANA's list of registrar IDs as CSV or XML")
+	f.StringVar(&o.registrars, "registrars", "", "look up the registrar's server in `FILE` if a registry has no link to it; each line has an IANA registrar ID and a base URL, or FILE is IANA's list of registrar IDs as CSV or XML")
 	f.StringSliceVar(&o.related, "related", nil, "follow links with these `RELATIONS` from networks, AS numbers and domains and show their targets: "+strings.Join(relations(), ", "))
 	f.BoolVar(&o.cache, "cache", false, "cache responses within the run while they are fresh (default: linked objects only)")
 	f.BoolVar(&o.noCache, "no-cache", false, "disable the cache")

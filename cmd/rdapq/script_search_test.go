@@ -10,7 +10,7 @@ import (
 )
 
 // directory returns the searchable objects of a server. These are exam1.example to
-// exam5.example (the odd ones are Alice's), their nameserver, the entity Alice, three nested
+// exam5.example (Alice holds the odd numbers), their nameserver, the entity Alice, three nested
 // networks, and two AS blocks.
 func directory(ts *testscript.TestScript, pageSize string) *rdaptest.Searches {
 	s := &rdaptest.Searches{}

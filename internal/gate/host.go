@@ -267,7 +267,7 @@ func (h *Host) admit(now time.Time, p Request) Decision {
 	}
 	if now.Before(until) {
 		if !p.Single && h.throttles > 0 && until.Sub(h.throttledSince) > p.MaxWait {
-			return Decision{Verdict: RejectLimit, At: until} // the host has refused everything for that long
+			return Decision{Verdict: RejectLimit, At: until} // the host has refused all requests for this time
 		}
 		return waitUntil(now, until, p.MaxWait)
 	}

@@ -30,7 +30,7 @@ type Cache struct {
 
 // An Entry is a cached response. It is immutable.
 type Entry struct {
-	keys      []string // URLs under which the entry is stored; the first one was requested
+	keys      []string // URLs under which the entry is stored; the first URL was requested
 	status    int
 	header    http.Header
 	raw       []byte

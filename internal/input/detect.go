@@ -20,8 +20,8 @@ const (
 	NDJSON Format = "ndjson" // one JSON object per line
 )
 
-// DefaultFields lists the members that may contain the query of an NDJSON record; the first one
-// present counts.
+// DefaultFields lists the members that may contain the query of an NDJSON record; the first
+// member present counts.
 var DefaultFields = []string{"query", "domain", "name", "ip"}
 
 var formatOfSuffix = map[string]Format{

@@ -16,7 +16,7 @@ import (
 
 // A Config configures [Run].
 type Config struct {
-	Queries []client.Query // at least one query; repeated from the first one as needed
+	Queries []client.Query // at least one query; repeated from the first query as needed
 	Modes   []Mode         // at least one mode
 	Lookups int            // number of lookups per run
 	Runs    int            // number of runs per mode

@@ -126,8 +126,8 @@ func inMillis(s timing.Steps, n int64) Steps {
 	}
 }
 
-// Report ends the recording of an ordinary run with that many jobs and returns its report. demo
-// states that the run used the demo registry, with round-trip time rtt.
+// Report ends the recording of an ordinary run with the given number of jobs, and returns the
+// report. demo states that the run used the demo registry, with round-trip time rtt.
 func (r *Recorder) Report(jobs int, stats pool.Stats, servers []client.ServerProgress, demo bool, rtt time.Duration) *Report {
 	one := r.end(time.Since(r.start), cpuTime()-r.cpu, stats, servers)
 	n := int(r.tally.Lookups())

@@ -55,7 +55,7 @@ type Result struct {
 	Mode  string       `json:"mode"`
 	About string       `json:"about"`
 	Runs  []RunSummary `json:"runs"`
-	// time from the start of the first lookup to the end of the last
+	// time from the start of the first lookup to the end of the last lookup
 	Wall       Spread    `json:"wall_ms"`
 	Rate       Spread    `json:"lookups_per_second"` // rate of lookups, based on the wall time
 	Lookup     Quantiles `json:"lookup_ms"`          // quantiles of the lookups of all runs

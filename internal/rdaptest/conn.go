@@ -23,7 +23,7 @@ type ConnRules struct {
 	CloseAfter    int           // close without notice after the n-th response; 0 means never
 	CloseDelay    time.Duration // delay of CloseAfter
 	IdleClose     time.Duration // close without notice after this time since the last response; 0 means never
-	HangUpAfter   int           // respond to n requests, and close at the next; 0 means never
+	HangUpAfter   int           // respond to n requests, and close at the next request; 0 means never
 	// stop reading and sending after the n-th response, but stay open; 0 means never
 	BlackHoleAfter int
 

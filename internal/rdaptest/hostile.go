@@ -230,7 +230,7 @@ func (c *HostileConn) reset() {
 }
 
 // HostileTCP returns all hostile servers that run over TCP. They misbehave in TCP, TLS,
-// HTTP/1.1 or HTTP/2. Each has a unique name.
+// HTTP/1.1 or HTTP/2. Each server has a unique name.
 func HostileTCP() []Hostile {
 	var all []Hostile
 	for _, list := range [][]Hostile{hostileTLS(), hostileHTTP1(), hostileHTTP2()} {

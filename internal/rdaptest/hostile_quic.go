@@ -321,7 +321,7 @@ func okHeaders(more ...string) []byte {
 // A packetFilter is a UDP socket that may drop or add packets.
 type packetFilter struct {
 	*net.UDPConn
-	blocked atomic.Bool                      // drops all packets
+	blocked atomic.Bool                      // true drops all packets
 	sent    func(packet []byte, to net.Addr) // called for each outgoing packet
 }
 

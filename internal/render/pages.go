@@ -41,8 +41,8 @@ func appendPaging(dst []byte, p *client.Paging) []byte {
 	return append(o.dst, '}')
 }
 
-// appendPages appends the array of the pages after the first. A page that is not JSON becomes
-// null, so that the other pages keep their positions.
+// appendPages appends the array of the pages after the first page. A page that is not JSON
+// becomes null, so that the other pages keep their positions.
 func appendPages(dst []byte, p *client.Paging) []byte {
 	dst = append(dst, '[')
 	for i := range p.Pages {

@@ -64,7 +64,7 @@ func (p *page) notFound(r *client.Result) {
 	}
 	lines := []line{text(who + " has no record of " + what).note("HTTP status 404")}
 	if r.IsNotFoundWithoutRDAP() {
-		lines = append(lines, line{{"the response is not RDAP; it may refer to something else", styleWarn}})
+		lines = append(lines, line{{"the response is not RDAP and may be about something else", styleWarn}})
 	}
 	if r.Query.Type == client.TypeDomain {
 		lines = append(lines, line{{"reserved and blocked names may return the same result", styleDim}})

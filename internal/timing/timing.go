@@ -51,7 +51,7 @@ func (s Steps) Named() [6]Step {
 	}
 }
 
-// Total returns the time from the first step to the end of the last.
+// Total returns the time from the first step to the end of the last step.
 func (s Steps) Total() time.Duration {
 	return s.Queue + s.DNS + s.Network()
 }

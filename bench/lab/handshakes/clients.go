@@ -169,7 +169,7 @@ func (b *bench) reference(m mode, s size) (time.Duration, error) {
 	return one.wall - time.Duration(said.PrimeMS*float64(time.Millisecond)), err
 }
 
-// others measures a third-party client; done is false if the client is not suited for that many
+// others measures a third-party client; done is false if the client is not suited for so many
 // lookups.
 func (b *bench) others(m mode, s size) (one sample, done bool, err error) {
 	c, ok := m.other(b, s)

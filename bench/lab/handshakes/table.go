@@ -72,7 +72,7 @@ func (t *table) add(r row) {
 	case r.failed:
 		cells = append(cells, "failed")
 	case len(r.samples) == 0:
-		return // the client was not measured with that many lookups
+		return // the client was not measured with so many lookups
 	default:
 		cells = append(cells, t.measured(r)...)
 	}

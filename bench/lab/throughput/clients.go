@@ -98,7 +98,7 @@ func (s settings) curlCheck(out string) error {
 
 func (s settings) h2loadCheck(out string) error {
 	if !strings.Contains(out, fmt.Sprintf(" %d succeeded,", s.n)) {
-		return fmt.Errorf("some names not answered: %s", out)
+		return fmt.Errorf("some lookups were not answered: %s", out)
 	}
 	return nil
 }

@@ -28,8 +28,8 @@ type Checker struct {
 	offsets [MaxNesting + 1]int
 }
 
-// Hooks holds functions that a Checker calls while it validates a text. Each may be nil. The
-// rest of the text may be invalid. The byte slices are parts of the text.
+// Hooks holds functions that a Checker calls while it validates a text. Each function may be
+// nil. The rest of the text may be invalid. The byte slices are parts of the text.
 type Hooks struct {
 	// Member is called for each member of the outermost object. name has no quotation
 	// marks; value is JSON.
