@@ -127,7 +127,7 @@ type WarningCode string
 const (
 	// the query was read differently from its text: see [Query.Note]
 	WarnQuery       WarningCode = "query"
-	WarnOtherServer WarningCode = "other_server" // another server was queried because one failed
+	WarnOtherServer WarningCode = "other_server" // another server was queried because a server failed
 	WarnDesync      WarningCode = "desync"       // see [Result.Desync]
 	WarnOtherObject WarningCode = "other_object" // see [Result.Other]
 	// the network or AS block overlaps the queried network or block, but is not equal to it

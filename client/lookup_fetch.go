@@ -119,7 +119,7 @@ type response struct {
 	contentType string
 	retryAfter  string
 	raw         []byte
-	cut         string // why the body is truncated; empty if it is complete
+	cut         string // reason why the body is truncated; empty if the body is complete
 	url         *url.URL
 }
 

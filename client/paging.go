@@ -18,7 +18,7 @@ type Paging struct {
 	// the last page read has no next page, and Total is not above Results. Even so, a notice
 	// may state that the server omitted results.
 	Complete bool
-	Stopped  string // why the results are not complete, for people
+	Stopped  string // reason why the results are not complete, for people
 	Failure  *Error // error of the page that could not be read; nil if that page was not requested
 	Next     string // URL of the page after the last one read, as the server sent it; empty if Complete
 }

@@ -124,7 +124,7 @@ const (
 // A Hold reports that requests to a server are held back.
 type Hold struct {
 	Server string     // host, with its port if that is unusual, or name of the group
-	Reason HoldReason // why the requests are held back
+	Reason HoldReason // reason why the requests are held back
 	Status int        // HTTP status of the response that caused the hold; 0 without a response
 	Until  time.Time  // no request is sent until then
 	Rate   limit.Rate // limit from now on; zero if none is known

@@ -73,7 +73,7 @@ type instance struct {
 	Generation      int // generation of the configuration
 	Dir             string
 	Extra           map[string]any
-	why             string // why the last cell was skipped
+	why             string // reason why the last cell was skipped
 }
 
 // start starts a product that stops when the test ends.

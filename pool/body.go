@@ -42,7 +42,7 @@ type body struct {
 
 	mu     sync.Mutex
 	gunzip *gunzipper // set between calls of Read; nil before the first call
-	err    error      // why gunzip cannot be used
+	err    error      // reason why gunzip cannot be used
 }
 
 // errReading is returned by a Read during another Read.

@@ -44,7 +44,7 @@ type conn struct {
 	lastPick  int64       // number of the last call of pickLocked that tried the connection
 	broken    bool        // the connection itself failed
 	refused   bool        // the peer closed the connection with requests unprocessed
-	closedBy  ClosedBy    // why the connection is draining; empty means the server
+	closedBy  ClosedBy    // reason why the connection is draining; empty if the server is the cause
 	abandoned bool        // the connection was abandoned and counted
 	confirmed bool        // the connection gave a useful response over HTTP/3
 	draining  bool        // the connection accepts no more requests, after GOAWAY or Connection: close

@@ -229,7 +229,7 @@ const maxH3Failures = 3
 
 // An h3Health holds the state of HTTP/3 at an origin. The origin's mutex guards it.
 type h3Health struct {
-	doubt         error     // why HTTP/3 is in doubt; nil if there is no doubt
+	doubt         error     // reason why HTTP/3 is in doubt; nil if there is no doubt
 	doubtedAt     time.Time // when the doubt arose
 	tcpNoBetter   bool      // TCP gave no better responses
 	failures      int       // failed responses since the last useful one

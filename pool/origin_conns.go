@@ -102,7 +102,8 @@ func (o *origin) countClosed(c *conn, by ClosedBy) {
 func (o *origin) dialFailed(err error) {
 	o.stats.DialsFailed++
 	o.logDebug("connection failed", "error", err)
-	e := Event{Kind: DialFailed, Err: err, Step: StepHandshake} // what fails after the dial is a QUIC handshake
+	// the only step after the dial is the QUIC handshake
+	e := Event{Kind: DialFailed, Err: err, Step: StepHandshake}
 	if failed, ok := errors.AsType[*Error](err); ok {
 		e.Step = failed.Step
 	}

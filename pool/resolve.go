@@ -24,7 +24,7 @@ const (
 type resolver struct {
 	network   string // "ip", "ip4" or "ip6"
 	lookup    func(ctx context.Context, network, host string) ([]netip.Addr, error)
-	ipv4Delay time.Duration // how long lookUp waits before it accepts IPv4 alone
+	ipv4Delay time.Duration // time that lookUp waits before it accepts IPv4 alone
 
 	mu    sync.Mutex
 	fixed map[string][]netip.Addr // addresses from the configuration, by host and port

@@ -32,7 +32,7 @@ type Stats struct {
 	Saved           time.Duration      // additional time that one connection per request would have taken, by a model; 0 if Unknown is not empty
 
 	RoundTripsAvoided int64        // round trips that the avoided connections would have taken, without name resolution
-	Unknown           SavedUnknown // why Saved is unknown; empty if Saved is known
+	Unknown           SavedUnknown // reason why Saved is unknown; empty if Saved is known
 
 	// Origins has the same counts per origin, sorted by name; nil in the stats of an origin. If
 	// there are thousands of origins, the origins not used recently are only in the sums.

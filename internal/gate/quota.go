@@ -18,7 +18,7 @@ type quota struct {
 	low       time.Duration // span in which n requests were refused; 0 means unknown
 	confirmed bool          // a second refusal has confirmed the quota, which is then stored
 	even      bool          // requests are spread over the whole span
-	corrected int           // how often n was lowered because it counted two windows
+	corrected int           // number of times that n was lowered because it counted two windows
 	stated    bool          // Retry-After showed the span
 
 	// State of the running test.

@@ -19,7 +19,7 @@ type Comparison struct {
 	// need minRuns runs in which all lookups got responses. The ranges must not overlap, and
 	// the quotient of the medians must be at least minRatio.
 	Significant bool   `json:"claim"`
-	Why         string `json:"why,omitempty"` // why the difference is not significant
+	Why         string `json:"why,omitempty"` // reason why the difference is not significant
 
 	// Avoided is the difference of the median number of handshakes per run.
 	Avoided float64 `json:"handshakes_avoided"`

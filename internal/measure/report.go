@@ -41,7 +41,7 @@ type Settings struct {
 // An RTT is the round-trip time to the servers.
 type RTT struct {
 	MS     float64 `json:"ms"`     // round-trip time; 0 means unknown
-	Source string  `json:"source"` // how the time was determined
+	Source string  `json:"source"` // method that determined the time
 }
 
 // A Skipped describes a mode that could not be measured.
@@ -72,7 +72,7 @@ type Result struct {
 	// round trips that the avoided handshakes would have taken
 	TripsAvoided Spread `json:"round_trips_avoided"`
 	Saved        Spread `json:"saved_ms"`                // time saved by reuse, by the model of package pool, over the runs where it is known
-	SavedUnknown string `json:"saved_unknown,omitempty"` // why the time saved is unknown for a run
+	SavedUnknown string `json:"saved_unknown,omitempty"` // reason why the time saved is unknown for a run
 	Retries      Spread `json:"retries"`                 // transparent retries
 	// protocol of the connections, such as "h2"; spaces separate several protocols
 	Protocol   string `json:"protocol"`

@@ -115,9 +115,9 @@ func hostileHTTP2() []Hostile {
 	add := func(name string, s script) {
 		list = append(list, Hostile{Name: "HTTP/2: " + name, ALPN: []string{"h2"}, Serve: s.serve})
 	}
-	// on returns a server that acts on each request.
+	// on adds a server that acts on each request.
 	on := func(name string, do func(h *hostileH2, id uint32)) { add(name, script{request: do}) }
-	// at returns a server that acts at the start of a connection.
+	// at adds a server that acts at the start of a connection.
 	at := func(name string, do func(h *hostileH2)) { add(name, script{start: do}) }
 	const pause = 200 * time.Millisecond
 

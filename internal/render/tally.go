@@ -59,7 +59,7 @@ type TimeReport struct {
 	// Saved estimates the additional duration of the run with one connection per request. Nil
 	// means unknown, for the reason in Unknown.
 	Saved   *float64          `json:"saved,omitempty"`
-	Unknown pool.SavedUnknown `json:"saved_unknown,omitempty"` // why Saved is unknown
+	Unknown pool.SavedUnknown `json:"saved_unknown,omitempty"` // reason why Saved is unknown
 }
 
 // A ServerReport is the part of one server. Servers on the same origin share its connections.

@@ -19,7 +19,7 @@ type File struct {
 	mu    sync.Mutex
 	file  *os.File
 	named bool    // Close must remove the file
-	err   error   // why the file cannot be used
+	err   error   // reason why the file cannot be used
 	spare []int64 // offsets of chunks that have been read
 	end   int64
 }
