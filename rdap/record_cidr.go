@@ -201,7 +201,7 @@ func RangePrefixes(first, last netip.Addr) []netip.Prefix {
 	}
 	var out []netip.Prefix
 	for {
-		// The largest block that starts at first and does not exceed last.
+		// p becomes the largest block that starts at first and does not exceed last.
 		p := netip.PrefixFrom(first, first.BitLen())
 		end := first
 		for p.Bits() > 0 {
