@@ -13,11 +13,11 @@ import (
 )
 
 // Limits of draining a body that is closed early, which keeps its HTTP/1.1 connection usable:
-// maxDrain bytes, drainTime in total. Close waits at most drainWait for the drain. It reads the
-// data that has arrived already, so that the caller's next request finds the connection free.
+// maxDrain bytes, and Config.DrainTimeout. Close waits at most drainWait for the drain. It reads
+// the data that has arrived already, so that the caller's next request finds the connection
+// free.
 const (
 	maxDrain  = 64 << 10
-	drainTime = 500 * time.Millisecond
 	drainWait = 25 * time.Millisecond
 )
 
@@ -122,8 +122,8 @@ func (b *body) Close() error {
 	b.err = http.ErrBodyReadAfterClose
 	b.mu.Unlock()
 	b.completeTrace()
-	if !b.ended.Load() && !b.conn.shared() && !b.origin.pool.cfg.noReuse() && !b.switched {
-		waitInSteps(drainWait, 5, func() {
+	if !b.ended.Load() && !b.conn.shared() && !b.origin.pool.cfg.noReuse() && !b.switched && b.origin.pool.cfg.DrainTimeout > 0 {
+		waitInSteps(min(drainWait, b.origin.pool.cfg.DrainTimeout), 5, func() {
 			b.drain()
 			b.raw.Close()
 			b.finish()
@@ -135,14 +135,14 @@ func (b *body) Close() error {
 	return err
 }
 
-// drain reads the rest of the body. It closes the connection if drainTime runs out. It checks
-// the time twice, because data may have arrived while the process was suspended.
+// drain reads the rest of the body. It closes the connection if DrainTimeout runs out. It
+// checks the time twice, because data may have arrived while the process was suspended.
 func (b *body) drain() {
-	done := make(chan struct{})
-	stop := time.AfterFunc(drainTime/2, func() {
+	done, half := make(chan struct{}), b.origin.pool.cfg.DrainTimeout/2
+	stop := time.AfterFunc(half, func() {
 		select {
 		case <-done:
-		case <-time.After(drainTime / 2):
+		case <-time.After(half):
 			b.conn.cc.Close()
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -19,6 +20,7 @@ const (
 	DefaultHandshakeTimeout = 10 * time.Second
 	DefaultIdleTimeout      = 90 * time.Second
 	DefaultDeadAfter        = 9 * time.Second
+	DefaultDrainTimeout     = 500 * time.Millisecond
 	DefaultMaxSessions      = 1024
 )
 
@@ -52,7 +54,7 @@ type Config struct {
 	Protocols []string
 
 	// MaxConnsPerHost limits the HTTP/1.1 connections to one origin. 0 means
-	// DefaultMaxConnsPerHost.
+	// DefaultMaxConnsPerHost; a negative value means no limit but MaxConns.
 	MaxConnsPerHost int
 
 	// MaxHTTP2Conns limits the HTTP/2 connections to one origin. 0 means
@@ -78,6 +80,22 @@ type Config struct {
 	// and TLS. HandshakeTimeout limits the TLS handshake alone. 0 means the defaults.
 	ConnectTimeout   time.Duration
 	HandshakeTimeout time.Duration
+
+	// ResponseHeaderTimeout limits the wait for the header of a response, from the time
+	// when the request is written with its body. Its error has a Timeout method and
+	// matches [context.DeadlineExceeded]; the request is not retried, except over TCP
+	// after HTTP/3. 0 means no limit.
+	ResponseHeaderTimeout time.Duration
+
+	// DrainTimeout limits how long Close of a response body reads the rest of it, 64 kB at
+	// most, so that an HTTP/1.1 connection can be reused. Close itself waits for 25 ms of
+	// it. 0 means DefaultDrainTimeout; with a negative value the connection is closed.
+	DrainTimeout time.Duration
+
+	// DisableCompression keeps the Pool from requesting gzip. By default it does, except
+	// from loopback addresses, unless the request has an Accept-Encoding or Range field,
+	// and decodes the response (see [http.Response.Uncompressed]).
+	DisableCompression bool
 
 	// MaxConnAge is the age from which a connection gets no new request. It is closed
 	// when the requests in flight have ended. 0 means no limit.
@@ -181,8 +199,14 @@ func (c Config) withDefaults() Config {
 			*v = d
 		}
 	}
-	if c.MaxConnsPerHost <= 0 {
+	switch {
+	case c.MaxConnsPerHost == 0:
 		c.MaxConnsPerHost = DefaultMaxConnsPerHost
+	case c.MaxConnsPerHost < 0:
+		c.MaxConnsPerHost = math.MaxInt
+	}
+	if c.DrainTimeout == 0 {
+		c.DrainTimeout = DefaultDrainTimeout
 	}
 	if c.MaxHTTP2Conns <= 0 {
 		c.MaxHTTP2Conns = DefaultMaxHTTP2Conns

@@ -35,6 +35,7 @@ type conn struct {
 	setup    setup
 	protocol string
 	loopback bool
+	noGzip   bool // see [Config.DisableCompression]
 
 	inflight  int         // requests that hold a slot
 	served    int         // responses that began

@@ -74,7 +74,9 @@ func (d *dialer) transport() *http.Transport {
 		Proxy:              forwardProxy,
 		DisableKeepAlives:  d.cfg.noReuse(),
 		DisableCompression: true, // the Pool decides when to request gzip
-		Protocols:          new(http.Protocols),
+		// Limit of the wait for a response with status 100, as in http.DefaultTransport.
+		ExpectContinueTimeout: time.Second,
+		Protocols:             new(http.Protocols),
 		// RDAP servers need no more.
 		MaxResponseHeaderBytes: maxHeader,
 		HTTP2: &http.HTTP2Config{
@@ -295,6 +297,7 @@ func (p *Pool) connectLimited(ctx context.Context, key originKey, d *dial) (*con
 		p.limiter.release(dialWeight)
 		return nil, err
 	}
+	c.noGzip = p.cfg.DisableCompression
 	if c.origin = d.origin; c.protocol == protoHTTP1 && !p.cfg.noReuse() {
 		c.seq = newSequence(c.origin, c)
 		c.cc.(*tcpClientConn).raw.seq.Store(c.seq)

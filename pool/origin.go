@@ -146,6 +146,9 @@ func newOrigin(p *Pool, key originKey) *origin {
 
 // acquire returns a connection that satisfies n, with a slot reserved on it.
 func (o *origin) acquire(ctx context.Context, n requirement) (*conn, connUse, error) {
+	if ctx.Err() != nil { // do not dial for it
+		return nil, connUse{}, &Error{Step: StepQueue, Origin: o.key.String(), Err: context.Cause(ctx)}
+	}
 	o.waiting.Add(1)
 	defer o.waiting.Add(-1)
 	if o.pool.cfg.noReuse() {

@@ -22,7 +22,13 @@ func (o *origin) send(c *conn, req *http.Request) (*http.Response, error) {
 	if c.seq != nil && !c.seq.begin(req, int64(c.granted)) {
 		return nil, &h3Error{reason: RetryClosed, unsent: true, err: errUnreadData}
 	}
-	resp, err := c.roundTrip(req)
+	var resp *http.Response
+	var err error
+	if limit := o.pool.cfg.ResponseHeaderTimeout; limit > 0 {
+		resp, err = c.roundTripWithin(req, limit)
+	} else {
+		resp, err = c.roundTrip(req)
+	}
 	if err != nil && k != nil {
 		k.returnNews()
 	}
@@ -48,7 +54,7 @@ func (c *conn) roundTrip(req *http.Request) (*http.Response, error) {
 // requestsGzip reports whether the Pool requests gzip. Compression saves round trips on real
 // links and only costs time on loopback.
 func requestsGzip(c *conn, req *http.Request) bool {
-	return !c.loopback && req.Method != http.MethodHead && req.Header["Accept-Encoding"] == nil && req.Header["Range"] == nil
+	return !c.loopback && !c.noGzip && req.Method != http.MethodHead && req.Header["Accept-Encoding"] == nil && req.Header["Range"] == nil
 }
 
 // isGzipCoding reports whether a content coding is gzip; x-gzip means the same (RFC 9110
@@ -87,7 +93,7 @@ func (o *origin) failed(c *conn, req *http.Request, err error, newest int64) fai
 	case !c.shared(), c.cc.Err() != nil:
 		c.draining, c.broken = true, true
 	}
-	if blamesConn(req.Context(), f.reason) {
+	if blamesConn(req.Context(), f.reason) || err == error(headerTimeoutError{}) {
 		o.recordFailureLocked(c, req.URL.RequestURI())
 	}
 	o.failedH3Locked(c, req.Context(), &f, err)
@@ -189,6 +195,18 @@ func (o *origin) deliver(c *conn, req *http.Request, resp *http.Response, d deli
 	}
 	resp.Body = b
 	return resp
+}
+
+// endAfter lets c carry no request after the one that has its slot.
+func (o *origin) endAfter(c *conn) {
+	if c.seq != nil {
+		c.seq.final.Store(true)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !c.draining {
+		c.draining, c.closedBy = true, ClosedPool
+	}
 }
 
 // traceGotConn calls the GotConn hook for a request that got c. The clientConn calls

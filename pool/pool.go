@@ -150,6 +150,9 @@ func (p *Pool) RoundTrip(req *http.Request) (*http.Response, error) {
 		if hooks != nil {
 			o.traceGotConn(c, hooks, u)
 		}
+		if wantsClose(req) {
+			o.endAfter(c)
+		}
 		if c.id == last {
 			same++
 		}

@@ -89,6 +89,11 @@ func checkHTTP2(h http.Header) error {
 	return nil
 }
 
+// wantsClose reports whether the connection is to be closed after req.
+func wantsClose(req *http.Request) bool {
+	return req.Close || httpguts.HeaderValuesContainsToken(req.Header["Connection"], "close")
+}
+
 // A closeOnce is a request body, which both net/http and the Pool close.
 type closeOnce struct {
 	io.Reader

@@ -128,6 +128,40 @@ func TestBodiesOfFailedRequestsAreClosed(t *testing.T) {
 	})
 }
 
+// The end of the context ends a request whose body blocks, because that closes the body.
+func TestCanceledWithBlockedBody(t *testing.T) {
+	both(t, func(t *testing.T, protocols rdaptest.Protocols) {
+		begun := make(chan struct{})
+		s := rdaptest.Start(t, rdaptest.Config{Protocols: protocols, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.ReadFull(r.Body, make([]byte, 5))
+			close(begun)
+			_, _ = io.Copy(io.Discard, r.Body) // until the client gives up
+		})})
+		p := newPool(t, s, pool.Config{})
+		ctx, cancel := context.WithCancel(t.Context())
+		in, out := io.Pipe()
+		go func() {
+			io.WriteString(out, "hello")
+			<-begun
+			cancel()
+		}()
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, domain(s, 1), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		within(t, "RoundTrip", hang, func() {
+			if resp, err := p.RoundTrip(req); !errors.Is(err, context.Canceled) {
+				t.Errorf("%v, %v", resp, err)
+			}
+		})
+		within(t, "Write", hang, func() {
+			for err := error(nil); err == nil; { // until the body is closed
+				_, err = io.WriteString(out, "more")
+			}
+		})
+	})
+}
+
 // Closing a body early does not wait for the rest. The connection is reused once the rest has
 // arrived.
 func TestCloseDoesNotWaitForBody(t *testing.T) {

@@ -194,6 +194,9 @@ func reasonOf(ctx context.Context, err error) Reason {
 	if _, ok := errors.AsType[requestError](err); ok {
 		return noRetry
 	}
+	if err == error(headerTimeoutError{}) {
+		return noRetry // another wait would exceed the limit
+	}
 	if e, ok := errors.AsType[*h3Error](err); ok {
 		return e.reason
 	}

@@ -209,6 +209,10 @@ func (t *tcpClientConn) checkReturns(returned func() bool) {
 func (t *tcpClientConn) RoundTrip(req *http.Request) (*http.Response, error) {
 	sent, closeBody := closing(req)
 	if !t.raw.h2 {
+		if sent != req {
+			// net/http waits for a Read of the body, which may block.
+			defer context.AfterFunc(req.Context(), closeBody)()
+		}
 		resp, err := t.cc.RoundTrip(sent)
 		if err != nil {
 			closeBody()
