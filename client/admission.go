@@ -236,6 +236,7 @@ func (cfg Config) gate() gate.Config {
 	g := gate.Config{
 		Start: DefaultPerHost, Max: min(maxPerHost, max(cfg.Jobs, DefaultPerHost)),
 		Groups: cfg.Groups, Rates: cfg.Rates, Store: cfg.Budgets,
+		Warn: func(err error) { cfg.Logger.Warn("rate limits are not shared or saved", "error", err) },
 	}
 	if cfg.PerHost > 0 {
 		g.Start, g.Max = cfg.PerHost, cfg.PerHost

@@ -99,12 +99,19 @@ func (f fourOnly) Capacity(origin string, demand int) int {
 	return demand
 }
 
+func addBudget(t *testing.T, s limit.Store, name string, b limit.Budget) {
+	t.Helper()
+	if err := s.Add(t.Context(), name, b); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A plan uses data from earlier runs: response times, protocols, and learned limits.
 func TestPlanKnown(t *testing.T) {
 	store, now := limit.NewMemory(), time.Now()
-	store.Add("one.example", limit.Budget{Took: 20 * time.Millisecond, Measured: now})
-	store.Add("two.example", limit.Budget{Took: 200 * time.Millisecond, Measured: now})
-	store.Add("three.example", limit.Budget{Learned: limit.Rate{N: 20, Per: 2 * time.Second}, Seen: now})
+	addBudget(t, store, "one.example", limit.Budget{Took: 20 * time.Millisecond, Measured: now})
+	addBudget(t, store, "two.example", limit.Budget{Took: 200 * time.Millisecond, Measured: now})
+	addBudget(t, store, "three.example", limit.Budget{Learned: limit.Rate{N: 20, Per: 2 * time.Second}, Seen: now})
 	c, err := New(Config{Resolver: fewZones{}, Budgets: store, PerHost: 10, Transport: fourOnly{http.DefaultTransport, "https://two.example"}})
 	if err != nil {
 		t.Fatal(err)

@@ -62,19 +62,19 @@ func (c *callbacks) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-func (c *callbacks) Load(name string) (limit.Budget, bool) {
+func (c *callbacks) Load(ctx context.Context, name string) (limit.Budget, error) {
 	c.call(callLoad)
-	return c.Store.Load(name)
+	return c.Store.Load(ctx, name)
 }
 
-func (c *callbacks) Add(name string, b limit.Budget) {
+func (c *callbacks) Add(ctx context.Context, name string, b limit.Budget) error {
 	c.call(callAdd)
-	c.Store.Add(name, b)
+	return c.Store.Add(ctx, name, b)
 }
 
-func (c *callbacks) Flush() error {
+func (c *callbacks) Flush(ctx context.Context) error {
 	c.call(callFlush)
-	return c.Store.Flush()
+	return c.Store.Flush(ctx)
 }
 
 func (c *callbacks) Resolve(_ context.Context, q bootstrap.Question) (bootstrap.Answer, error) {

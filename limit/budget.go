@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"context"
 	"slices"
 	"time"
 )
@@ -30,17 +31,24 @@ type Usage struct {
 	N  int       // number of requests
 }
 
-// A Store keeps budgets between runs and shares them between programs. It must be
-// safe for concurrent use, and fast: a request to a server with a limit waits for
-// Load and Add.
+// A Store keeps budgets between runs and shares them between programs, for example in a
+// file ([File]) or in a database. It must be safe for concurrent use.
+//
+// A Client calls the store without a lock, so the store may be slow, and may call the Client.
+// The first request to a server waits for Load, one second at most. All other calls are made in
+// the background. The context of a call has a deadline and no values of a request. An error
+// fails no query: the Client logs the first one as a warning, and continues with the budgets that
+// it has in memory.
 type Store interface {
-	// Load returns the budget of the server or group of that name.
-	Load(name string) (Budget, bool)
-	// Add merges b into the stored budget, as [Budget.Merge] does. The caller does
-	// not change b afterwards.
-	Add(name string, b Budget)
-	// Flush writes all pending data. The end of a Batch and Client.Close call it.
-	Flush() error
+	// Load returns the budget of the server or group of that name, and the zero Budget if the
+	// store has none.
+	Load(ctx context.Context, name string) (Budget, error)
+	// Add merges b into the stored budget, as [Budget.Merge] does. The caller does not change b
+	// afterwards.
+	Add(ctx context.Context, name string, b Budget) error
+	// Flush writes all pending data. The end of a Batch and Client.Close call it, and Close
+	// returns its error.
+	Flush(ctx context.Context) error
 }
 
 // Limits of the values in a Budget.

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,18 +53,18 @@ func OpenFile(path string) (*File, error) {
 	return f, nil
 }
 
-// Load implements [Store].
-func (f *File) Load(name string) (Budget, bool) {
+// Load implements [Store]. It reads no file, and the error is always nil.
+func (f *File) Load(_ context.Context, name string) (Budget, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	b, ok := f.known[name]
+	b := f.known[name]
 	b.Used = slices.Clone(b.Used)
-	return b, ok
+	return b, nil
 }
 
 // Add implements [Store]. It writes the file in the background. If that fails, Flush writes
-// again and returns any error.
-func (f *File) Add(name string, b Budget) {
+// again and returns any error. The error of Add is always nil.
+func (f *File) Add(_ context.Context, name string, b Budget) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
@@ -73,6 +74,7 @@ func (f *File) Add(name string, b Budget) {
 		f.writing = make(chan struct{})
 		go f.writeInBackground()
 	}
+	return nil
 }
 
 func (f *File) writeInBackground() {
@@ -84,8 +86,17 @@ func (f *File) writeInBackground() {
 }
 
 // Flush writes all pending data. It waits at most 3 s for other programs that write the
-// file.
-func (f *File) Flush() error { return f.flush(flushWait) }
+// file, and at most until the deadline of ctx.
+func (f *File) Flush(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	wait := flushWait
+	if deadline, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(deadline))
+	}
+	return f.flush(wait)
+}
 
 func (f *File) flush(wait time.Duration) error {
 	f.mu.Lock()

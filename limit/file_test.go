@@ -1,6 +1,8 @@
 package limit
 
 import (
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rdapq/rdapq/internal/statefile"
 )
 
 func openFile(t *testing.T, path string) *File {
@@ -21,25 +25,70 @@ func openFile(t *testing.T, path string) *File {
 	return f
 }
 
+// load returns the budget of a name, and whether there is one.
+func load(t *testing.T, s Store, name string) (Budget, bool) {
+	t.Helper()
+	b, err := s.Load(t.Context(), name)
+	if err != nil {
+		t.Error(err)
+	}
+	return b, !b.empty()
+}
+
+func add(t *testing.T, s Store, name string, b Budget) {
+	t.Helper()
+	if err := s.Add(t.Context(), name, b); err != nil {
+		t.Error(err)
+	}
+}
+
+// Flush ends at the deadline of its context if another process holds the lock.
+func TestFlushDeadline(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "budgets.json")
+	f := openFile(t, path)
+	f.synced = time.Now().Add(time.Hour) // Add does not write in the background
+	add(t, f, "a", Budget{Used: []Usage{{time.Now(), 1}}})
+	unlock, err := statefile.Lock(path, statefile.Within(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := f.Flush(ctx); !errors.Is(err, statefile.ErrBusy) {
+		t.Errorf("while the file is locked: %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := f.Flush(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that has ended: %v", err)
+	}
+	if err := errors.Join(unlock(), f.Flush(t.Context())); err != nil {
+		t.Error(err)
+	}
+	if _, ok := load(t, openFile(t, path), "a"); !ok {
+		t.Error("the budget is lost")
+	}
+}
+
 func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "budgets.json")
 	now := time.Now()
 	f := openFile(t, path)
-	if _, ok := f.Load("a"); ok {
+	if _, ok := load(t, f, "a"); ok {
 		t.Error("an empty store has a budget")
 	}
-	f.Add("a", Budget{Until: now.Add(time.Hour), Paused: now, Learned: Rate{10, time.Second}, Seen: now, Used: []Usage{{now.Add(-time.Second), 3}}})
-	f.Add("a", Budget{Until: now.Add(time.Minute), Paused: now, Used: []Usage{{now, 2}}})
-	f.Add("a", Budget{Learned: Rate{20, time.Second}, Least: time.Second / 2, Penalty: 15 * time.Second, Seen: now.Add(time.Millisecond)})
-	f.Add("slow", Budget{Took: 1500 * time.Microsecond, Measured: now})
-	f.Add("gone", Budget{Until: now.Add(-time.Second)})
+	add(t, f, "a", Budget{Until: now.Add(time.Hour), Paused: now, Learned: Rate{10, time.Second}, Seen: now, Used: []Usage{{now.Add(-time.Second), 3}}})
+	add(t, f, "a", Budget{Until: now.Add(time.Minute), Paused: now, Used: []Usage{{now, 2}}})
+	add(t, f, "a", Budget{Learned: Rate{20, time.Second}, Least: time.Second / 2, Penalty: 15 * time.Second, Seen: now.Add(time.Millisecond)})
+	add(t, f, "slow", Budget{Took: 1500 * time.Microsecond, Measured: now})
+	add(t, f, "gone", Budget{Until: now.Add(-time.Second)})
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	b, ok := openFile(t, path).Load("a")
+	b, ok := load(t, openFile(t, path), "a")
 	used := 0
 	for _, u := range b.Used {
 		used += u.N
@@ -50,10 +99,10 @@ func TestFile(t *testing.T) {
 	if b.Used[1].At.Before(now.Truncate(time.Millisecond)) {
 		t.Errorf("used at %v, before %v", b.Used[1].At, now)
 	}
-	if b, _ := openFile(t, path).Load("slow"); b.Took != 1500*time.Microsecond || !b.Measured.Equal(now) {
+	if b, _ := load(t, openFile(t, path), "slow"); b.Took != 1500*time.Microsecond || !b.Measured.Equal(now) {
 		t.Errorf("%+v", b)
 	}
-	if _, ok := openFile(t, path).Load("gone"); ok {
+	if _, ok := load(t, openFile(t, path), "gone"); ok {
 		t.Error("an expired budget is kept")
 	}
 	left, err := filepath.Glob(path + ".*.tmp")
@@ -69,30 +118,30 @@ func TestFileForgets(t *testing.T) {
 	now := time.Now()
 	old := Budget{Learned: Rate{10, time.Second}, Seen: now.Add(-time.Second)}
 	f := openFile(t, path)
-	f.Add("a", old)
+	add(t, f, "a", old)
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
 	f, other := openFile(t, path), openFile(t, path)
-	f.Add("a", Budget{Seen: now})
+	add(t, f, "a", Budget{Seen: now})
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if b, _ := openFile(t, path).Load("a"); !b.Learned.IsZero() {
+	if b, _ := load(t, openFile(t, path), "a"); !b.Learned.IsZero() {
 		t.Errorf("the next run has %+v", b)
 	}
-	other.Add("a", old)
+	add(t, other, "a", old)
 	if err := other.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if b, _ := openFile(t, path).Load("a"); !b.Learned.IsZero() {
+	if b, _ := load(t, openFile(t, path), "a"); !b.Learned.IsZero() {
 		t.Errorf("after an older one of another program: %+v", b)
 	}
-	f.Add("a", Budget{Learned: Rate{20, time.Second}, Seen: now.Add(time.Millisecond)})
+	add(t, f, "a", Budget{Learned: Rate{20, time.Second}, Seen: now.Add(time.Millisecond)})
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if b, _ := openFile(t, path).Load("a"); b.Learned != (Rate{20, time.Second}) {
+	if b, _ := load(t, openFile(t, path), "a"); b.Learned != (Rate{20, time.Second}) {
 		t.Errorf("a newer limit: %+v", b)
 	}
 }
@@ -107,14 +156,14 @@ func TestFileBroken(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := openFile(t, path)
-		if b, ok := f.Load("a"); ok {
+		if b, ok := load(t, f, "a"); ok {
 			t.Errorf("%q is accepted: %+v", content, b)
 		}
-		f.Add("b", Budget{Used: []Usage{{time.Now(), 1}}})
+		add(t, f, "b", Budget{Used: []Usage{{time.Now(), 1}}})
 		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
-		if _, ok := openFile(t, path).Load("b"); !ok {
+		if _, ok := load(t, openFile(t, path), "b"); !ok {
 			t.Errorf("%q is not replaced", content)
 		}
 	}
@@ -124,7 +173,7 @@ func TestFileBroken(t *testing.T) {
 		}
 	}
 	f := openFile(t, filepath.Join(t.TempDir(), "nowhere", "budgets.json"))
-	f.Add("a", Budget{Used: []Usage{{time.Now(), 1}}})
+	add(t, f, "a", Budget{Used: []Usage{{time.Now(), 1}}})
 	if err := f.Close(); err == nil {
 		t.Error("no error although the directory is missing")
 	}
@@ -134,10 +183,10 @@ func TestFileBounded(t *testing.T) {
 	f := openFile(t, filepath.Join(t.TempDir(), "budgets.json"))
 	begin := time.Now().Add(-time.Hour)
 	for i := range 3 * maxBudgets {
-		f.Add("host"+strconv.Itoa(i), Budget{Used: []Usage{{begin.Add(time.Duration(i) * time.Millisecond), 1}}})
+		add(t, f, "host"+strconv.Itoa(i), Budget{Used: []Usage{{begin.Add(time.Duration(i) * time.Millisecond), 1}}})
 	}
 	for i := range 3 * maxUsages {
-		f.Add("busy", Budget{Used: []Usage{{begin.Add(time.Duration(10+i) * time.Second), 1}}})
+		add(t, f, "busy", Budget{Used: []Usage{{begin.Add(time.Duration(10+i) * time.Second), 1}}})
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
@@ -146,7 +195,7 @@ func TestFileBounded(t *testing.T) {
 	if len(f.known) > maxBudgets {
 		t.Errorf("%d names", len(f.known))
 	}
-	b, _ := f.Load("busy")
+	b, _ := load(t, f, "busy")
 	used := 0
 	for _, u := range b.Used {
 		used += u.N
@@ -154,7 +203,7 @@ func TestFileBounded(t *testing.T) {
 	if len(b.Used) > maxUsages || used != 3*maxUsages {
 		t.Errorf("%d requests in %d usages", used, len(b.Used))
 	}
-	if _, ok := f.Load("host0"); ok {
+	if _, ok := load(t, f, "host0"); ok {
 		t.Error("the oldest is kept")
 	}
 }
@@ -166,8 +215,8 @@ func TestFileShared(t *testing.T) {
 	if path != "" { // this process is one of the programs
 		f := openFile(t, path)
 		for range adds {
-			f.Add("shared", Budget{Used: []Usage{{time.Now(), 1}}})
-			if err := f.Flush(); err != nil {
+			add(t, f, "shared", Budget{Used: []Usage{{time.Now(), 1}}})
+			if err := f.Flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -185,7 +234,7 @@ func TestFileShared(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	b, _ := openFile(t, path).Load("shared")
+	b, _ := load(t, openFile(t, path), "shared")
 	used := 0
 	for _, u := range b.Used {
 		used += u.N
@@ -211,12 +260,12 @@ func TestFileFlushDuringAdd(t *testing.T) {
 				f.mu.Lock()
 				f.synced = time.Time{} // makes the next Add write
 				f.mu.Unlock()
-				f.Add("rdap.example", Budget{Used: []Usage{{At: time.Now(), N: 1}}})
+				add(t, f, "rdap.example", Budget{Used: []Usage{{At: time.Now(), N: 1}}})
 			}
 		})
 		wg.Go(func() {
 			for range each / 5 {
-				if err := f.Flush(); err != nil {
+				if err := f.Flush(t.Context()); err != nil {
 					t.Error(err)
 				}
 			}
@@ -233,7 +282,7 @@ func TestFileFlushDuringAdd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, _ := again.Load("rdap.example")
+	b, _ := load(t, again, "rdap.example")
 	n := 0
 	for _, u := range b.Used {
 		n += u.N

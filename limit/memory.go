@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -16,21 +17,22 @@ type Memory struct {
 // NewMemory returns an empty Memory.
 func NewMemory() *Memory { return &Memory{budgets: make(map[string]Budget)} }
 
-// Load implements [Store].
-func (m *Memory) Load(name string) (Budget, bool) {
+// Load implements [Store]. The error is always nil.
+func (m *Memory) Load(_ context.Context, name string) (Budget, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	b, ok := m.budgets[name]
+	b := m.budgets[name]
 	b.Used = slices.Clone(b.Used)
-	return b, ok
+	return b, nil
 }
 
-// Add implements [Store].
-func (m *Memory) Add(name string, b Budget) {
+// Add implements [Store]. The error is always nil.
+func (m *Memory) Add(_ context.Context, name string, b Budget) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	Merge(m.budgets, name, b, time.Now())
+	return nil
 }
 
 // Flush implements [Store]. It does nothing.
-func (m *Memory) Flush() error { return nil }
+func (m *Memory) Flush(context.Context) error { return nil }

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -15,35 +16,89 @@ import (
 // may call back into the Client.
 type front struct {
 	store limit.Store
+	warn  func(error) // called once, after the first error; may be nil
 
-	mu    sync.Mutex
-	known map[string]limit.Budget // content of the store, and pending additions
-	// names whose first Load has begun; each channel is closed when the Load has ended
-	loading map[string]chan struct{}
+	mu      sync.Mutex
+	known   map[string]limit.Budget // content of the store, and pending additions
+	loading map[string]loading
 	pending map[string]limit.Budget // budgets to add to the store
 	pumped  chan struct{}           // closed when pending is empty; nil if it is
-	failed  error                   // error of a store that panicked
+	failed  error                   // first error of the store
 
 	flushing bool // flushInBackground is running
 }
 
-// loadWait limits the wait for a Load that another lookup has begun. The store may itself wait
-// for the waiting lookup.
+// A loading is the first Load of a name.
+type loading struct {
+	done  chan struct{} // closed when the Load has ended
+	until time.Time     // until then requests wait for it
+}
+
+// loadWait limits the wait for a Load: the store may be slow, and may itself wait for a lookup
+// that waits for the Load.
 const loadWait = time.Second
 
-// flushWait limits how long Flush waits for pending changes.
+// flushWait limits how long Flush waits for pending changes, and the time for one call of the
+// store in the background.
 const flushWait = 10 * time.Second
 
-// frontFor returns a store that may be called under Host.mu. The stores of package limit need
-// no front, because they do no I/O in Load and Add.
-func frontFor(s limit.Store) limit.Store {
+// budgets is a store that may be called under Host.mu.
+type budgets interface {
+	Load(name string) limit.Budget
+	Add(name string, b limit.Budget)
+	Flush() error
+}
+
+// budgetsOf returns the budgets in a store. The stores of package limit need no front, because
+// they do no I/O in Load and Add.
+func budgetsOf(s limit.Store, warn func(error)) budgets {
 	switch s.(type) {
 	case *limit.Memory, *limit.File:
-		return s
+		return fastStore{s}
 	}
 	return &front{
-		store: s, known: make(map[string]limit.Budget), loading: make(map[string]chan struct{}),
+		store: s, warn: warn, known: make(map[string]limit.Budget), loading: make(map[string]loading),
 		pending: make(map[string]limit.Budget),
+	}
+}
+
+// A fastStore is a store whose Load and Add do no I/O and return no error.
+type fastStore struct{ store limit.Store }
+
+func (f fastStore) Load(name string) limit.Budget {
+	b, _ := f.store.Load(context.Background(), name)
+	return b
+}
+
+func (f fastStore) Add(name string, b limit.Budget) { _ = f.store.Add(context.Background(), name, b) }
+
+func (f fastStore) Flush() error { return f.store.Flush(context.Background()) }
+
+// call calls the store, and records an error or a panic of it. A panic would otherwise end the
+// program from a goroutine unknown to the user.
+func (f *front) call(limit time.Duration, use func(context.Context) error) (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the limit.Store panicked: %v", v)
+		}
+		f.record(err)
+	}()
+	callback.Do(func() { err = use(ctx) })
+	return err
+}
+
+// record keeps the first error, and warns of it.
+func (f *front) record(err error) {
+	f.mu.Lock()
+	first := err != nil && f.failed == nil
+	if first {
+		f.failed = err
+	}
+	f.mu.Unlock()
+	if first && f.warn != nil {
+		callback.Do(func() { f.warn(err) })
 	}
 }
 
@@ -51,47 +106,51 @@ func frontFor(s limit.Store) limit.Store {
 // lock.
 func (f *front) prepare(name string) {
 	f.mu.Lock()
-	loaded, begun := f.loading[name]
+	first, begun := f.loading[name]
 	if !begun {
 		if len(f.loading) >= 2*maxIdleHosts {
 			clear(f.loading)
 			clear(f.known)
 		}
-		loaded = make(chan struct{})
-		f.loading[name] = loaded
+		first = loading{make(chan struct{}), time.Now().Add(loadWait)}
+		f.loading[name] = first
+		go f.read(name, first.done)
 	}
 	f.mu.Unlock()
-	if begun {
-		select {
-		case <-loaded:
-			return
-		default:
-		}
-		timer := time.NewTimer(loadWait)
-		defer timer.Stop()
-		select {
-		case <-loaded:
-		case <-timer.C:
-		}
+	select {
+	case <-first.done:
 		return
+	default:
 	}
-	defer close(loaded)
-	var b limit.Budget
-	var ok bool
-	callback.Do(func() { b, ok = f.store.Load(name) })
-	if ok {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.known[name] = b.Merge(f.known[name], time.Now())
+	timer := time.NewTimer(time.Until(first.until))
+	defer timer.Stop()
+	select {
+	case <-first.done:
+	case <-timer.C:
 	}
 }
 
-// Load returns the budget in memory.
-func (f *front) Load(name string) (limit.Budget, bool) {
+// read loads the budget of a name, and closes loaded.
+func (f *front) read(name string, loaded chan<- struct{}) {
+	defer close(loaded)
+	var b limit.Budget
+	err := f.call(flushWait, func(ctx context.Context) (err error) {
+		b, err = f.store.Load(ctx, name)
+		return err
+	})
+	if err != nil {
+		return
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	b, ok := f.known[name]
-	return b.Merge(limit.Budget{}, time.Now()), ok
+	f.known[name] = b.Merge(f.known[name], time.Now())
+}
+
+// Load returns the budget in memory.
+func (f *front) Load(name string) limit.Budget {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.known[name].Merge(limit.Budget{}, time.Now())
 }
 
 // Add merges b into the budget in memory now, and into the store soon.
@@ -120,9 +179,9 @@ func (f *front) pump() {
 		}
 		delete(f.pending, name)
 		f.mu.Unlock()
-		b, ok = f.exchange(name, b)
+		b, err := f.exchange(name, b)
 		f.mu.Lock()
-		if ok {
+		if err == nil {
 			f.known[name] = b.Merge(f.pending[name], time.Now())
 		}
 		f.mu.Unlock()
@@ -136,21 +195,16 @@ func anyOf(m map[string]limit.Budget) (name string, b limit.Budget, ok bool) {
 	return "", limit.Budget{}, false
 }
 
-// exchange adds b to the store and returns the new content. It recovers from a panic of the
-// store, which would otherwise end the program from a goroutine unknown to the user.
-func (f *front) exchange(name string, b limit.Budget) (all limit.Budget, ok bool) {
-	defer func() {
-		if v := recover(); v != nil {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			f.failed = fmt.Errorf("the limit.Store panicked: %v", v)
+// exchange adds b to the store and returns the new content.
+func (f *front) exchange(name string, b limit.Budget) (all limit.Budget, err error) {
+	err = f.call(flushWait, func(ctx context.Context) error {
+		if err := f.store.Add(ctx, name, b); err != nil {
+			return err
 		}
-	}()
-	callback.Do(func() {
-		f.store.Add(name, b)
-		all, ok = f.store.Load(name)
+		all, err = f.store.Load(ctx, name)
+		return err
 	})
-	return all, ok
+	return all, err
 }
 
 // Flush adds the pending changes to the store and flushes it. If the store calls Flush, or user
@@ -169,19 +223,13 @@ func (f *front) Flush() error {
 }
 
 func (f *front) flushInBackground() {
-	defer func() {
-		v := recover()
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.flushing = false
-		if v != nil {
-			f.failed = fmt.Errorf("the limit.Store panicked: %v", v)
-		}
-	}()
 	_ = f.flush() // the flush at the end of a batch, or another Close, returns the error
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.flushing = false
 }
 
-func (f *front) flush() (err error) {
+func (f *front) flush() error {
 	f.mu.Lock()
 	pumped := f.pumped
 	f.mu.Unlock()
@@ -197,6 +245,5 @@ func (f *front) flush() (err error) {
 	f.mu.Lock()
 	failed := f.failed
 	f.mu.Unlock()
-	callback.Do(func() { err = f.store.Flush() })
-	return errors.Join(failed, err)
+	return errors.Join(failed, f.call(flushWait, f.store.Flush))
 }

@@ -17,7 +17,7 @@ type Host struct {
 
 	id    int64 // unique within Hosts
 	name  string
-	store limit.Store
+	store budgets
 
 	adaptive     adaptive                 // mu is not needed to read the limit
 	origins      atomic.Pointer[[]string] // list of origins; see addOrigin

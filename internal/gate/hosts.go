@@ -20,7 +20,7 @@ type Hosts struct {
 	start, max int                   // see Config
 	groups     map[string]string     // group by host
 	rates      map[string]limit.Rate // published or configured rates; responses do not change them
-	store      limit.Store
+	store      budgets
 
 	mu      sync.Mutex
 	byName  map[string]*Host
@@ -44,13 +44,14 @@ type Config struct {
 	Groups     map[string]string     // name of the group by host
 	Rates      map[string]limit.Rate // rates of hosts and groups; they replace limit.Builtin and learned limits
 	Store      limit.Store           // nil means a store in memory
+	Warn       func(error)           // called once, with the first error of Store; nil means no call
 }
 
 func New(cfg Config) *Hosts {
 	hs := &Hosts{
 		groups: make(map[string]string), rates: make(map[string]limit.Rate),
 		start: cfg.Start, max: cfg.Max,
-		store: cfg.Store, byName: make(map[string]*Host), sweepAt: maxNewHosts,
+		byName: make(map[string]*Host), sweepAt: maxNewHosts,
 	}
 	for name, group := range cfg.Groups {
 		hs.groups[hostKey(name)] = group
@@ -71,10 +72,10 @@ func New(cfg Config) *Hosts {
 			hs.rates[group] = r
 		}
 	}
-	if hs.store == nil {
-		hs.store = limit.NewMemory()
+	if cfg.Store == nil {
+		cfg.Store = limit.NewMemory()
 	}
-	hs.store = frontFor(hs.store)
+	hs.store = budgetsOf(cfg.Store, cfg.Warn)
 	hs.expectKeys(cfg)
 	return hs
 }
@@ -164,13 +165,11 @@ func byHost[V any](m map[string]V, key string) (V, bool) {
 // load initialises the host from the store.
 func (h *Host) load() {
 	h.window.resolution = unratedResolution
-	b, ok := h.store.Load(h.name)
-	if ok {
-		h.until, h.paused, h.storedLatency = b.Until, b.Paused, b.Took
-		if !h.fixed && !b.Learned.IsZero() {
-			h.learned, h.stored = b.Seen, true
-			h.quota = recalled(b, time.Now())
-		}
+	b := h.store.Load(h.name)
+	h.until, h.paused, h.storedLatency = b.Until, b.Paused, b.Took
+	if !h.fixed && !b.Learned.IsZero() {
+		h.learned, h.stored = b.Seen, true
+		h.quota = recalled(b, time.Now())
 	}
 	if r := h.known(); !r.IsZero() {
 		h.window.resolution = r.Per / windowBuckets

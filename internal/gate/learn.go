@@ -96,10 +96,7 @@ func (h *Host) syncStore() {
 	u := limit.Usage{At: h.pendingUsage.to, N: h.pendingUsage.n}
 	h.store.Add(h.name, limit.Budget{Used: []limit.Usage{u}})
 	h.pendingUsage.n = 0
-	b, ok := h.store.Load(h.name)
-	if !ok {
-		return
-	}
+	b := h.store.Load(h.name)
 	h.extend(b.Until, b.Paused)
 	per := h.window.resolution * windowBuckets
 	h.ownUsage = append(h.ownUsage, u)

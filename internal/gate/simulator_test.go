@@ -501,7 +501,7 @@ func TestIsolatedRefusals(t *testing.T) {
 				s := &simulation{h: h, rule: chance, latency: 50 * time.Millisecond, jitter: 20 * time.Millisecond, lines: 20_000, seed: seed}
 				s.run(t)
 				took[share] = s.took
-				if b, ok := store.Load(h.name); ok && !b.Learned.IsZero() {
+				if b, err := store.Load(t.Context(), h.name); err != nil || !b.Learned.IsZero() {
 					t.Errorf("seed %d, %.1f%% refused: stored %+v", seed, 100*share, b)
 				}
 			}

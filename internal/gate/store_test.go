@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -64,8 +65,8 @@ func TestForgetReachesStore(t *testing.T) {
 	memory := userStore{limit.NewMemory()}
 	for name, open := range map[string]func() limit.Store{"file": file, "of the user": func() limit.Store { return memory }} {
 		seed := open()
-		seed.Add("rdap.example", limit.Budget{Learned: limit.Rate{N: 10, Per: time.Second}, Seen: time.Now().Add(-time.Minute)})
-		if err := seed.Flush(); err != nil {
+		err := seed.Add(t.Context(), "rdap.example", limit.Budget{Learned: limit.Rate{N: 10, Per: time.Second}, Seen: time.Now().Add(-time.Minute)})
+		if err := errors.Join(err, seed.Flush(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		for run, want := range []bool{true, false} {
