@@ -1,6 +1,7 @@
 package pool_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -12,33 +13,70 @@ import (
 	"github.com/rdapq/rdapq/pool"
 )
 
-// A callbackStore is an OriginStore that calls back into the Pool.
-type callbackStore struct {
-	mu      sync.Mutex
-	origins map[string]pool.OriginInfo
-	back    func(caller, origin string)
-	calls   atomic.Int64
+// callbackStores are an OriginStore and a SessionStore that call back into the Pool. Their
+// content is like that of a database.
+type callbackStores struct {
+	mu       sync.Mutex
+	origins  map[string][]byte
+	sessions map[pool.SessionKey][][]byte
+	back     func(caller, origin string)
+	calls    atomic.Int64
+	lifeless atomic.Int64 // calls whose context had no deadline
 }
 
-func (s *callbackStore) Get(origin string) pool.OriginInfo {
+func newCallbackStores(back func(caller, origin string)) *callbackStores {
+	return &callbackStores{origins: make(map[string][]byte), sessions: make(map[pool.SessionKey][][]byte), back: back}
+}
+
+func (s *callbackStores) call(ctx context.Context, caller, origin string) {
 	s.calls.Add(1)
-	s.back("Get", origin)
+	if _, ok := ctx.Deadline(); !ok {
+		s.lifeless.Add(1)
+	}
+	s.back(caller, origin)
+}
+
+func (s *callbackStores) Get(ctx context.Context, origin string) ([]byte, error) {
+	s.call(ctx, "Get", origin)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.origins[origin]
+	return s.origins[origin], nil
 }
 
-func (s *callbackStore) Update(origin string, change func(*pool.OriginInfo)) {
-	s.calls.Add(1)
-	s.back("Update", origin)
+func (s *callbackStores) Put(ctx context.Context, origin string, data []byte) error {
+	s.call(ctx, "Put", origin)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	info := s.origins[origin]
-	change(&info)
-	s.origins[origin] = info
+	s.origins[origin] = data
+	return nil
 }
 
-// An OriginStore and OnEvent call Stats, CloseIdleConnections, Capacity and RoundTrip at
+// callbackSessions is the SessionStore of callbackStores.
+type callbackSessions struct{ *callbackStores }
+
+func (s callbackSessions) Take(ctx context.Context, key pool.SessionKey) ([]byte, error) {
+	s.call(ctx, "Take", "https://"+key.Host+":"+key.Port)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.sessions[key]
+	if len(all) == 0 {
+		return nil, nil
+	}
+	s.sessions[key] = all[:len(all)-1]
+	return all[len(all)-1], nil
+}
+
+func (s callbackSessions) Put(ctx context.Context, key pool.SessionKey, session []byte) error {
+	s.call(ctx, "PutSession", "https://"+key.Host+":"+key.Port)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sessions[key] = append(s.sessions[key], session); session == nil {
+		delete(s.sessions, key)
+	}
+	return nil
+}
+
+// An OriginStore, a SessionStore and OnEvent call Stats, CloseIdleConnections, Capacity and RoundTrip at
 // a connected origin.
 func TestUserCodeMayCallBack(t *testing.T) {
 	t.Parallel() // the test mostly waits
@@ -62,8 +100,8 @@ func TestUserCodeMayCallBack(t *testing.T) {
 		}
 		requests.Add(1)
 	}
-	store := &callbackStore{origins: make(map[string]pool.OriginInfo), back: back}
-	p = newPool(t, s, pool.Config{Origins: store, OnEvent: func(e pool.Event) {
+	store := newCallbackStores(back)
+	p = newPool(t, s, pool.Config{Origins: store, Sessions: callbackSessions{store}, Trust: "test", OnEvent: func(e pool.Event) {
 		events.Add(1)
 		back("OnEvent", e.Origin)
 	}})
@@ -89,8 +127,11 @@ func TestUserCodeMayCallBack(t *testing.T) {
 	}
 	store.mu.Lock()
 	defer store.mu.Unlock()
-	if info := store.origins["https://"+s.Addr()]; info.Protocol != "h2" {
+	if info := pool.DecodeOriginInfo(store.origins["https://"+s.Addr()]); info.Protocol != "h2" {
 		t.Errorf("the store has %+v", info)
+	}
+	if n := store.lifeless.Load(); n != 0 || len(store.sessions) != 2 {
+		t.Errorf("%d calls without a deadline; sessions of %d servers", n, len(store.sessions))
 	}
 }
 
@@ -98,7 +139,7 @@ func TestUserCodeMayCallBack(t *testing.T) {
 // for the wait that a wait would hang the test.
 func TestCloseInCallback(t *testing.T) {
 	t.Parallel() // the test mostly waits
-	for _, from := range []string{"Get", "Update", "OnEvent"} {
+	for _, from := range []string{"Get", "Put", "Take", "PutSession", "OnEvent"} {
 		t.Run(from, func(t *testing.T) {
 			t.Parallel()
 			s := rdaptest.Start(t, rdaptest.Config{})
@@ -113,8 +154,8 @@ func TestCloseInCallback(t *testing.T) {
 					})
 				}
 			}
-			store := &callbackStore{origins: make(map[string]pool.OriginInfo), back: func(caller, _ string) { closeIn(caller) }}
-			p = newPool(t, s, pool.Config{Origins: store, OnEvent: func(pool.Event) { closeIn("OnEvent") }})
+			store := newCallbackStores(func(caller, _ string) { closeIn(caller) })
+			p = newPool(t, s, pool.Config{Origins: store, Sessions: callbackSessions{store}, Trust: "test", OnEvent: func(pool.Event) { closeIn("OnEvent") }})
 			p.SetCloseLimit(time.Hour)
 			within(t, "Close", hang, func() {
 				_, _ = get(t.Context(), p, s.URL()+"domain/a.example") // fails if the Pool is closed by then

@@ -80,7 +80,7 @@ func (p *Pool) storedPlan(name string) connPlan {
 	if f, ok := p.store.(*originStoreFront); ok {
 		f.loadLater(name) // the caller may hold a lock
 	}
-	f := p.store.Get(name).sanitized(time.Now())
+	f := p.store.info(name).sanitized(time.Now())
 	if p.dialer.speaksOnlyHTTP1() {
 		f.Protocol = protoHTTP1
 	}

@@ -28,7 +28,7 @@ type dialer struct {
 	tls          *tlsConfigs
 }
 
-func newDialer(c Config, sessions SessionStore) (*dialer, error) {
+func newDialer(c Config, sessions sessionStore) (*dialer, error) {
 	d := &dialer{cfg: c, network: "tcp", resolver: newResolver(c)}
 	if err := d.configure(); err != nil {
 		return nil, err

@@ -7,8 +7,20 @@ import (
 	"time"
 )
 
+// OriginInfo is the information about an origin.
+type OriginInfo = originInfo
+
 // InfoOf returns the information about an origin.
-func (p *Pool) InfoOf(origin string) OriginInfo { return p.store.Get(origin) }
+func (p *Pool) InfoOf(origin string) OriginInfo { return p.store.info(origin) }
+
+// Info returns the information about an origin.
+func (s *OriginFile) Info(origin string) OriginInfo { return s.info(origin) }
+
+// Update changes the information about an origin.
+func (s *OriginFile) Update(origin string, change func(*OriginInfo)) { s.update(origin, change) }
+
+// DecodeOriginInfo decodes the data in an OriginStore.
+func DecodeOriginInfo(data []byte) OriginInfo { return decodeOriginInfo(data) }
 
 // TrustWindows lets net/http see the WINDOW_UPDATE frames that make net/http take the lock of
 // its connection twice.
@@ -22,7 +34,20 @@ func (p *Pool) SetLookup(f func(ctx context.Context, network, host string) ([]ne
 	p.dialer.resolver.lookup = f
 }
 
-// Peek returns the session that Get would return, but does not remove it.
+// PutState adds a session, or removes those of a key.
+func (f *SessionFile) PutState(key SessionKey, session *tls.ClientSessionState) { f.put(key, session) }
+
+// RekeySession returns a session of a SessionStore under another key.
+func RekeySession(data []byte, key SessionKey) []byte {
+	all, err := parseSessions(data)
+	if err != nil {
+		return nil
+	}
+	all[0].key = key
+	return all[0].marshal()
+}
+
+// Peek returns the session that Take would return, but does not remove it.
 func (f *SessionFile) Peek(key SessionKey) *tls.ClientSessionState {
 	f.mu.Lock()
 	e := f.table.newest(key)

@@ -153,7 +153,7 @@ func (o *origin) tcpFailedLocked(r *h3Race, err error) {
 
 // blockH3Locked disables HTTP/3 for a while.
 func (o *origin) blockH3Locked(why error) {
-	o.pool.store.Update(o.key.String(), func(f *OriginInfo) { f.blockQUIC(time.Now()) })
+	o.pool.store.update(o.key.String(), func(f *originInfo) { f.blockQUIC(time.Now()) })
 	o.logDebug("HTTP/3 disabled for a while", "error", why)
 }
 
@@ -265,7 +265,7 @@ func (o *origin) doubtH3Locked(why error) {
 func (o *origin) breakH3Locked() {
 	why := o.h3.doubt
 	o.h3 = h3Health{}
-	if f := o.pool.store.Get(o.key.String()); !time.Now().Before(f.QUICBlocked) {
+	if f := o.pool.store.info(o.key.String()); !time.Now().Before(f.QUICBlocked) {
 		o.blockH3Locked(why) // block once, however many requests failed
 	}
 	for i := len(o.conns) - 1; i >= 0; i-- {
@@ -288,9 +288,9 @@ func (o *origin) h3WorksLocked(c *conn) {
 		o.h3.doubt = nil
 		o.dispatchLocked()
 	}
-	f := o.pool.store.Get(o.key.String())
+	f := o.pool.store.info(o.key.String())
 	if f.QUICFailures > 0 && !time.Now().Before(f.QUICBlocked) {
-		o.pool.store.Update(o.key.String(), (*OriginInfo).unblockQUIC)
+		o.pool.store.update(o.key.String(), (*originInfo).unblockQUIC)
 	}
 }
 
@@ -359,7 +359,7 @@ func (o *origin) failedH3Locked(c *conn, ctx context.Context, f *failure, err er
 
 // closedAsBrokenLocked reports whether c was closed because HTTP/3 is broken.
 func (o *origin) closedAsBrokenLocked(c *conn) bool {
-	f := o.pool.store.Get(o.key.String())
+	f := o.pool.store.info(o.key.String())
 	return c.draining && time.Now().Before(f.QUICBlocked)
 }
 
@@ -376,12 +376,12 @@ func (o *origin) recordEarlyLocked(c *conn, ok, early bool) {
 	switch {
 	case !ok:
 	case early:
-		if f := o.pool.store.Get(o.key.String()); f.EarlyFailures > 0 {
-			o.pool.store.Update(o.key.String(), (*OriginInfo).unblockEarly)
+		if f := o.pool.store.info(o.key.String()); f.EarlyFailures > 0 {
+			o.pool.store.update(o.key.String(), (*originInfo).unblockEarly)
 		}
 	case o.h3.early:
 		if o.h3.serverAtFault || c.protocol == protoHTTP3 {
-			o.pool.store.Update(o.key.String(), func(f *OriginInfo) { f.blockEarly(time.Now()) })
+			o.pool.store.update(o.key.String(), func(f *originInfo) { f.blockEarly(time.Now()) })
 		}
 		o.h3.early, o.h3.serverAtFault = false, false
 	}

@@ -20,7 +20,7 @@ func (m memory) info(t *testing.T, s *rdaptest.Server) pool.OriginInfo {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f.Get("https://" + s.Addr())
+	return f.Info("https://" + s.Addr())
 }
 
 func TestH3IsNotUsedUnlessOffered(t *testing.T) {

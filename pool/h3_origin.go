@@ -104,7 +104,7 @@ func (o *origin) offeredRouteLocked() *h3Route {
 	if !o.maySpeakH3() || o.h3Race != nil || o.doubtsH3Locked() || o.depthLocked() > depthForH3 {
 		return nil
 	}
-	f := o.pool.store.Get(o.key.String())
+	f := o.pool.store.info(o.key.String())
 	if !f.h3Usable(time.Now()) {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (o *origin) forgetOtherHostLocked(r *h3Route) {
 }
 
 func (o *origin) forgetAlternativeLocked() {
-	o.pool.store.Update(o.key.String(), func(f *OriginInfo) { f.H3, f.H3Until, f.H3Local = "", time.Time{}, false })
+	o.pool.store.update(o.key.String(), func(f *originInfo) { f.H3, f.H3Until, f.H3Local = "", time.Time{}, false })
 }
 
 // handshakeEnded records the outcome of the handshake of an early connection.
@@ -200,7 +200,7 @@ func (o *origin) learnAltSvc(c *conn, h http.Header) {
 	o.altSvc, o.altSvcAt = slices.Clone(fields), now
 	a, ok := parseAltSvc(h, now)
 	local := !publicAddress(c.setup.remote)
-	o.pool.store.Update(o.key.String(), func(f *OriginInfo) {
+	o.pool.store.update(o.key.String(), func(f *originInfo) {
 		f.H3, f.H3Until, f.H3Local = "", time.Time{}, false
 		if ok {
 			f.H3, f.H3Until, f.H3Local = net.JoinHostPort(a.host, a.port), a.until, local

@@ -119,7 +119,7 @@ func TestH3StreamLimitIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := origins.Get("https://" + s.Addr()); f.H3Streams != 7 {
+	if f := origins.Info("https://" + s.Addr()); f.H3Streams != 7 {
 		t.Errorf("learned %+v, want 7 streams", f)
 	}
 }

@@ -28,10 +28,11 @@ func BenchmarkHandshake(b *testing.B) {
 func benchHandshake(b *testing.B, version uint16, resumed bool, workers int) {
 	s := rdaptest.Start(b, rdaptest.Config{Protocols: rdaptest.H1Only, MaxTLS: version})
 	store := new(pinnedStore)
-	p, err := New(Config{TLS: &tls.Config{RootCAs: s.Pool()}, Trust: "x", Sessions: store})
+	p, err := New(Config{TLS: &tls.Config{RootCAs: s.Pool()}, Trust: "x"})
 	if err != nil {
 		b.Fatal(err)
 	}
+	p.dialer.tls.sessions = store
 	b.Cleanup(func() { p.Close() })
 	req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, s.URL()+"help", nil)
 	if err != nil {
@@ -83,9 +84,11 @@ type pinnedStore struct {
 	session atomic.Pointer[tls.ClientSessionState]
 }
 
-func (s *pinnedStore) Get(SessionKey) *tls.ClientSessionState { return s.session.Load() }
+func (s *pinnedStore) take(SessionKey, int) (*tls.ClientSessionState, bool) {
+	return s.session.Load(), true
+}
 
-func (s *pinnedStore) Put(_ SessionKey, session *tls.ClientSessionState) {
+func (s *pinnedStore) put(_ SessionKey, session *tls.ClientSessionState) {
 	if !s.frozen.Load() {
 		s.session.Store(session)
 	}

@@ -251,7 +251,7 @@ func (o *origin) loadInfo() {
 	if o.pool.cfg.noReuse() || o.key.proxy != (proxy{}) {
 		return
 	}
-	f := o.pool.store.Get(o.key.String()).sanitized(time.Now())
+	f := o.pool.store.info(o.key.String()).sanitized(time.Now())
 	if o.pool.dialer.offers(f.Protocol) {
 		o.proto = f.Protocol
 	}
@@ -267,7 +267,7 @@ func (o *origin) saveInfo(c *conn) {
 	if o.pool.cfg.noReuse() || o.key.proxy != (proxy{}) {
 		return
 	}
-	now := o.pool.store.Get(o.key.String())
+	now := o.pool.store.info(o.key.String())
 	then := now
 	if c.protocol == protoHTTP3 {
 		if h, ok := c.cc.(h3ClientConn); ok && h.handshakeDone() {
@@ -283,7 +283,7 @@ func (o *origin) saveInfo(c *conn) {
 		now.PerConn, now.PerConnUntil = o.perConn, time.Now().Add(perConnLifetime)
 	}
 	if now != then {
-		o.pool.store.Update(o.key.String(), func(f *OriginInfo) {
+		o.pool.store.update(o.key.String(), func(f *originInfo) {
 			f.Protocol, f.Streams, f.H3Streams = now.Protocol, now.Streams, now.H3Streams
 			f.PerConn, f.PerConnUntil = now.PerConn, now.PerConnUntil
 		})

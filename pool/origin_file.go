@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ type OriginFile struct {
 	path string
 
 	mu      sync.Mutex
-	origins map[string]OriginInfo
+	origins map[string]originInfo
 	changed map[string]struct{} // origins changed since the last save
 	saveMu  sync.Mutex
 }
@@ -34,7 +35,7 @@ const (
 // originDocument is the content of the file.
 type originDocument struct {
 	Version int                   `json:"version"`
-	Origins map[string]OriginInfo `json:"origins"`
+	Origins map[string]originInfo `json:"origins"`
 }
 
 // OpenOriginFile opens the store at path. A file that does not exist, is damaged, or
@@ -51,15 +52,29 @@ func OpenOriginFile(path string) (*OriginFile, error) {
 	return &OriginFile{path: path, origins: origins, changed: make(map[string]struct{})}, nil
 }
 
-// Get returns the information about an origin.
-func (s *OriginFile) Get(origin string) OriginInfo {
+// Get implements [OriginStore]. It reads no file, and the error is always nil.
+func (s *OriginFile) Get(_ context.Context, origin string) ([]byte, error) {
+	f := s.info(origin)
+	if f == (originInfo{}) {
+		return nil, nil
+	}
+	return f.encoded(), nil
+}
+
+// Put implements [OriginStore]. Save and Close write the data to the file. The error is always
+// nil.
+func (s *OriginFile) Put(_ context.Context, origin string, data []byte) error {
+	s.update(origin, func(f *originInfo) { *f = decodeOriginInfo(data) })
+	return nil
+}
+
+func (s *OriginFile) info(origin string) originInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.origins[origin]
 }
 
-// Update changes the information about an origin. Save and Close write the change to the file.
-func (s *OriginFile) Update(origin string, change func(*OriginInfo)) {
+func (s *OriginFile) update(origin string, change func(*originInfo)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	updateOrigin(s.origins, origin, change)
@@ -80,7 +95,7 @@ func (s *OriginFile) Save() error {
 	s.saveMu.Lock()
 	defer s.saveMu.Unlock()
 	s.mu.Lock()
-	mine := make(map[string]OriginInfo, len(s.changed))
+	mine := make(map[string]originInfo, len(s.changed))
 	for origin := range s.changed {
 		if f, ok := s.origins[origin]; ok {
 			mine[origin] = f
@@ -133,8 +148,8 @@ func (s *OriginFile) Save() error {
 // Close calls Save.
 func (s *OriginFile) Close() error { return s.Save() }
 
-func readOrigins(path string) (map[string]OriginInfo, error) {
-	none := make(map[string]OriginInfo)
+func readOrigins(path string) (map[string]originInfo, error) {
+	none := make(map[string]originInfo)
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: not a regular file", path) // opening a named pipe could block forever
 	}
@@ -162,7 +177,7 @@ func readOrigins(path string) (map[string]OriginInfo, error) {
 		return none, nil
 	}
 	now := time.Now()
-	maps.DeleteFunc(d.Origins, func(_ string, f OriginInfo) bool { return f.Updated.After(now.Add(time.Hour)) })
+	maps.DeleteFunc(d.Origins, func(_ string, f originInfo) bool { return f.Updated.After(now.Add(time.Hour)) })
 	for origin, f := range d.Origins {
 		d.Origins[origin] = f.sanitized(now)
 	}

@@ -228,13 +228,13 @@ func (o *origin) recordSuccessLocked(c *conn, r constraints) {
 		return
 	}
 	now := time.Now()
-	f := o.pool.store.Get(o.key.String())
+	f := o.pool.store.info(o.key.String())
 	if session && !now.Before(f.ResumeBlocked) {
 		o.blockResumeLocked()
 	}
 	if fast && !now.Before(f.FastOpenBlocked) {
 		o.logDebug("TCP Fast Open disabled for a while")
-		o.pool.store.Update(o.key.String(), func(f *OriginInfo) { f.blockFastOpen(time.Now()) })
+		o.pool.store.update(o.key.String(), func(f *originInfo) { f.blockFastOpen(time.Now()) })
 	}
 	if session || fast {
 		o.retireDoubtfulLocked()
@@ -242,7 +242,7 @@ func (o *origin) recordSuccessLocked(c *conn, r constraints) {
 	resumes := f.ResumeFailures > 0 && c.setup.resumed && !now.Before(f.ResumeBlocked)
 	opens := f.FastOpenFailures > 0 && c.setup.synDataAccepted && !now.Before(f.FastOpenBlocked)
 	if resumes || opens {
-		o.pool.store.Update(o.key.String(), func(f *OriginInfo) {
+		o.pool.store.update(o.key.String(), func(f *originInfo) {
 			if resumes {
 				f.unblockResume()
 			}
@@ -271,7 +271,7 @@ func (o *origin) undoSuccessLocked(convinced *int, resumed, synData bool) {
 // blockResumeLocked disables resumption for a while.
 func (o *origin) blockResumeLocked() {
 	o.logDebug("session resumption disabled for a while")
-	o.pool.store.Update(o.key.String(), func(f *OriginInfo) { f.blockResume(time.Now()) })
+	o.pool.store.update(o.key.String(), func(f *originInfo) { f.blockResume(time.Now()) })
 	if o.closed {
 		return
 	}
@@ -295,7 +295,7 @@ func (o *origin) retireDoubtfulLocked() {
 
 // applyBlocks disables for d the features that failed for the origin recently.
 func (o *origin) applyBlocks(d *dial) {
-	now, f := time.Now(), o.pool.store.Get(o.key.String())
+	now, f := time.Now(), o.pool.store.info(o.key.String())
 	d.fullHandshake = d.fullHandshake || now.Before(f.ResumeBlocked)
 	d.noFastOpen = d.noFastOpen || now.Before(f.FastOpenBlocked)
 }

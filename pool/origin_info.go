@@ -2,15 +2,17 @@ package pool
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 )
 
-// OriginInfo records the observed properties of an origin. It only makes the next start faster.
+// originInfo records the observed properties of an origin. It only makes the next start faster.
 // The zero value means that nothing is known.
-type OriginInfo struct {
+type originInfo struct {
 	Protocol string `json:"protocol,omitempty"` // ALPN name negotiated last over TCP: "h2" or "http/1.1"
 
 	// H3 is the host and port at which the origin offers HTTP/3 until H3Until (RFC 7838); an
@@ -49,19 +51,53 @@ type OriginInfo struct {
 	Updated time.Time `json:"updated"` // time of the last change; set and used by the store only
 }
 
-// An OriginStore keeps the [OriginInfo] of origins ("https://rdap.example:8443", with the port
-// only if it is not the default), possibly between runs. It must be safe for concurrent use.
+// An OriginStore keeps what the Pool learned about origins ("https://rdap.example:8443", with
+// the port only if it is not the default), possibly between runs, for example in a file
+// ([OriginFile]) or in a database. It must be safe for concurrent use.
+//
+// The data of an origin is opaque: a few hundred bytes of JSON whose members may change. It only
+// makes the next start faster. The Pool treats data that it cannot read as missing.
 //
 // The Pool calls the store without a lock, so its methods may call Stats, Capacity,
-// CloseIdleConnections and Close, and RoundTrip at another origin. The methods must not wait
-// for a request to the same origin, because that request waits for them.
+// CloseIdleConnections and Close, and RoundTrip at another origin. Calls for one origin are made
+// in order. The context of a call has a deadline, 5 s away, and no values of a request.
 //
-// The Pool reads an origin on its first request, and at most once a minute after that.
+// The Pool reads an origin on its first request, which waits for it, one second at most, and
+// later in the background, at most once a minute. After a wait of a second, no request waits for
+// a minute. An error fails no request: the Pool logs the first one as a warning, and continues
+// with what it has in memory.
 type OriginStore interface {
-	// Get returns the information about an origin.
-	Get(origin string) OriginInfo
-	// Update applies change to the information about an origin and stores the result.
-	Update(origin string, change func(*OriginInfo))
+	// Get returns the data that Put stored last for an origin, and nil if there is none.
+	Get(ctx context.Context, origin string) ([]byte, error)
+	// Put stores the data of an origin. The Pool does not change data afterwards.
+	Put(ctx context.Context, origin string, data []byte) error
+}
+
+// An originStore is a store that may be called under a lock of the Pool.
+type originStore interface {
+	info(origin string) originInfo
+	update(origin string, change func(*originInfo))
+}
+
+// maxOriginData limits the data of an origin in a user's store, in bytes.
+const maxOriginData = 64 << 10
+
+// encoded returns f in the form that decodeOriginInfo reads.
+func (f originInfo) encoded() []byte {
+	b, err := json.Marshal(f)
+	if err != nil {
+		return nil // cannot happen: all members can be encoded
+	}
+	return b
+}
+
+// decodeOriginInfo returns the zero value for invalid data.
+func decodeOriginInfo(data []byte) originInfo {
+	var f originInfo
+	if len(data) > maxOriginData || json.Unmarshal(data, &f) != nil {
+		return originInfo{}
+	}
+	return f.sanitized(time.Now())
 }
 
 // perConnLifetime is how long PerConn is used. During that time no connection gets more
@@ -74,26 +110,26 @@ const maxStoredOrigins = 4096
 // A memoryOriginStore is a store in memory.
 type memoryOriginStore struct {
 	mu      sync.Mutex
-	origins map[string]OriginInfo
+	origins map[string]originInfo
 }
 
 func newMemoryOriginStore() *memoryOriginStore {
-	return &memoryOriginStore{origins: make(map[string]OriginInfo)}
+	return &memoryOriginStore{origins: make(map[string]originInfo)}
 }
 
-func (s *memoryOriginStore) Get(origin string) OriginInfo {
+func (s *memoryOriginStore) info(origin string) originInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.origins[origin]
 }
 
-func (s *memoryOriginStore) Update(origin string, change func(*OriginInfo)) {
+func (s *memoryOriginStore) update(origin string, change func(*originInfo)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	updateOrigin(s.origins, origin, change)
 }
 
-func updateOrigin(origins map[string]OriginInfo, origin string, change func(*OriginInfo)) {
+func updateOrigin(origins map[string]originInfo, origin string, change func(*originInfo)) {
 	f := origins[origin]
 	change(&f)
 	f.Updated = time.Now()
@@ -102,7 +138,7 @@ func updateOrigin(origins map[string]OriginInfo, origin string, change func(*Ori
 }
 
 // replace stores info for an origin if the store still has before.
-func (s *memoryOriginStore) replace(origin string, before, info OriginInfo) {
+func (s *memoryOriginStore) replace(origin string, before, info originInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.origins[origin] != before {
@@ -114,7 +150,7 @@ func (s *memoryOriginStore) replace(origin string, before, info OriginInfo) {
 
 // trimOrigins removes the oldest origins beyond maxStoredOrigins if there are more
 // than limit.
-func trimOrigins(origins map[string]OriginInfo, limit int) {
+func trimOrigins(origins map[string]originInfo, limit int) {
 	if len(origins) <= limit {
 		return
 	}
@@ -143,49 +179,49 @@ func blockDuration(failures int) time.Duration {
 }
 
 // blockQUIC records that HTTP/3 failed while TCP worked.
-func (f *OriginInfo) blockQUIC(now time.Time) {
+func (f *originInfo) blockQUIC(now time.Time) {
 	f.QUICBlocked = now.Add(blockDuration(f.QUICFailures))
 	f.QUICFailures = min(f.QUICFailures+1, 9)
 }
 
 // blockEarly records that requests failed only with early data.
-func (f *OriginInfo) blockEarly(now time.Time) {
+func (f *originInfo) blockEarly(now time.Time) {
 	f.EarlyBlocked = now.Add(blockDuration(f.EarlyFailures))
 	f.EarlyFailures = min(f.EarlyFailures+1, 9)
 }
 
 // unblockEarly records a useful response to early data.
-func (f *OriginInfo) unblockEarly() { f.EarlyBlocked, f.EarlyFailures = time.Time{}, 0 }
+func (f *originInfo) unblockEarly() { f.EarlyBlocked, f.EarlyFailures = time.Time{}, 0 }
 
 // blockResume records that requests failed only on resumed sessions.
-func (f *OriginInfo) blockResume(now time.Time) {
+func (f *originInfo) blockResume(now time.Time) {
 	f.ResumeBlocked = now.Add(blockDuration(f.ResumeFailures))
 	f.ResumeFailures = min(f.ResumeFailures+1, 9)
 }
 
 // unblockResume records a successful response on a resumed session.
-func (f *OriginInfo) unblockResume() { f.ResumeBlocked, f.ResumeFailures = time.Time{}, 0 }
+func (f *originInfo) unblockResume() { f.ResumeBlocked, f.ResumeFailures = time.Time{}, 0 }
 
 // blockFastOpen records that requests failed only with TCP Fast Open.
-func (f *OriginInfo) blockFastOpen(now time.Time) {
+func (f *originInfo) blockFastOpen(now time.Time) {
 	f.FastOpenBlocked = now.Add(blockDuration(f.FastOpenFailures))
 	f.FastOpenFailures = min(f.FastOpenFailures+1, 9)
 }
 
 // unblockFastOpen records a successful response with TCP Fast Open.
-func (f *OriginInfo) unblockFastOpen() { f.FastOpenBlocked, f.FastOpenFailures = time.Time{}, 0 }
+func (f *originInfo) unblockFastOpen() { f.FastOpenBlocked, f.FastOpenFailures = time.Time{}, 0 }
 
 // unblockQUIC records that HTTP/3 works.
-func (f *OriginInfo) unblockQUIC() { f.QUICBlocked, f.QUICFailures = time.Time{}, 0 }
+func (f *originInfo) unblockQUIC() { f.QUICBlocked, f.QUICFailures = time.Time{}, 0 }
 
 // h3Usable reports whether HTTP/3 is offered and not blocked.
-func (f *OriginInfo) h3Usable(now time.Time) bool {
+func (f *originInfo) h3Usable(now time.Time) bool {
 	return f.H3 != "" && now.Before(f.H3Until) && !now.Before(f.QUICBlocked)
 }
 
 // sanitized returns f without values that only a wrong clock or a broken program can
 // have written.
-func (f OriginInfo) sanitized(now time.Time) OriginInfo {
+func (f originInfo) sanitized(now time.Time) originInfo {
 	if f.H3Until.After(now.Add(maxAltSvcLife)) {
 		f.H3, f.H3Until = "", time.Time{}
 	}

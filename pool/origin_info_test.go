@@ -25,20 +25,20 @@ func openOrigins(t *testing.T, path string) *OriginFile {
 func TestOriginFileKeepsInfo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "hosts.json")
 	f := openOrigins(t, path)
-	if got := f.Get("https://a.example"); got != (OriginInfo{}) {
+	if got := f.info("https://a.example"); got != (originInfo{}) {
 		t.Errorf("a store that is new knows %+v", got)
 	}
 	until := time.Now().Add(time.Hour).Round(0)
-	f.Update("https://a.example", func(f *OriginInfo) { f.Protocol, f.H3, f.H3Until = protoHTTP2, ":443", until })
-	f.Update("https://b.example", func(f *OriginInfo) { f.Streams = 7 })
+	f.update("https://a.example", func(f *originInfo) { f.Protocol, f.H3, f.H3Until = protoHTTP2, ":443", until })
+	f.update("https://b.example", func(f *originInfo) { f.Streams = 7 })
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
 	f = openOrigins(t, path)
-	if got := f.Get("https://a.example"); got.Protocol != protoHTTP2 || got.H3 != ":443" || !got.H3Until.Equal(until) || !got.h3Usable(time.Now()) {
+	if got := f.info("https://a.example"); got.Protocol != protoHTTP2 || got.H3 != ":443" || !got.H3Until.Equal(until) || !got.h3Usable(time.Now()) {
 		t.Errorf("a: %+v", got)
 	}
-	if got := f.Get("https://b.example"); got.Streams != 7 {
+	if got := f.info("https://b.example"); got.Streams != 7 {
 		t.Errorf("b: %+v", got)
 	}
 	if runtime.GOOS == "windows" {
@@ -62,8 +62,8 @@ func TestConcurrentOriginFiles(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			f.Update(fmt.Sprintf("https://host%d.example", i), func(f *OriginInfo) { f.Streams = i + 1 })
-			f.Update("https://shared.example", func(f *OriginInfo) { f.Streams = 100 })
+			f.update(fmt.Sprintf("https://host%d.example", i), func(f *originInfo) { f.Streams = i + 1 })
+			f.update("https://shared.example", func(f *originInfo) { f.Streams = 100 })
 			err = f.Save()
 			// on a slow machine, Save may fail, loses nothing, and may be repeated
 			for errors.Is(err, statefile.ErrBusy) {
@@ -77,22 +77,22 @@ func TestConcurrentOriginFiles(t *testing.T) {
 	wg.Wait()
 	f := openOrigins(t, path)
 	for i := range 12 {
-		if got := f.Get(fmt.Sprintf("https://host%d.example", i)); got.Streams != i+1 {
+		if got := f.info(fmt.Sprintf("https://host%d.example", i)); got.Streams != i+1 {
 			t.Errorf("host %d: %+v", i, got)
 		}
 	}
 	older := openOrigins(t, path)
-	older.Update("https://shared.example", func(f *OriginInfo) { f.Streams = 1 })
-	f.Update("https://shared.example", func(f *OriginInfo) { f.Streams = 2 })
+	older.update("https://shared.example", func(f *originInfo) { f.Streams = 1 })
+	f.update("https://shared.example", func(f *originInfo) { f.Streams = 2 })
 	for _, s := range []*OriginFile{f, older} {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := openOrigins(t, path).Get("https://shared.example"); got.Streams != 2 {
+	if got := openOrigins(t, path).info("https://shared.example"); got.Streams != 2 {
 		t.Errorf("the older one won: %+v", got)
 	}
-	if got := older.Get("https://shared.example"); got.Streams != 1 && got.Streams != 2 {
+	if got := older.info("https://shared.example"); got.Streams != 1 && got.Streams != 2 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -110,14 +110,14 @@ func TestInvalidOriginInfo(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := openOrigins(t, path)
-		if got := f.Get("https://a.example"); got != (OriginInfo{}) {
+		if got := f.info("https://a.example"); got != (originInfo{}) {
 			t.Errorf("%s: %+v", name, got)
 		}
-		f.Update("https://b.example", func(f *OriginInfo) { f.Streams = 3 })
+		f.update("https://b.example", func(f *originInfo) { f.Streams = 3 })
 		if err := f.Close(); err != nil {
 			t.Error(name, err)
 		}
-		if got := openOrigins(t, path).Get("https://b.example"); got.Streams != 3 {
+		if got := openOrigins(t, path).info("https://b.example"); got.Streams != 3 {
 			t.Errorf("%s, and then written: %+v", name, got)
 		}
 	}
@@ -127,13 +127,13 @@ func TestInvalidOriginInfo(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := openOrigins(t, path).Get("https://a.example"); got.Streams != 5 {
+		if got := openOrigins(t, path).info("https://a.example"); got.Streams != 5 {
 			t.Errorf("private file: %+v", got)
 		}
 		if err := os.Chmod(path, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if got := openOrigins(t, path).Get("https://a.example"); got != (OriginInfo{}) {
+		if got := openOrigins(t, path).info("https://a.example"); got != (originInfo{}) {
 			t.Errorf("file that others can write: %+v", got)
 		}
 	}
@@ -142,11 +142,11 @@ func TestInvalidOriginInfo(t *testing.T) {
 			t.Errorf("%q was opened", path)
 		}
 	}
-	far := OriginInfo{
+	far := originInfo{
 		H3: ":443", H3Until: now.Add(1000 * time.Hour), QUICBlocked: now.Add(1000 * time.Hour), QUICFailures: 3,
 		PerConn: 1, PerConnUntil: now.Add(1000 * time.Hour), Protocol: "gopher", Streams: -1,
 	}
-	if got := far.sanitized(now); got != (OriginInfo{}) {
+	if got := far.sanitized(now); got != (originInfo{}) {
 		t.Errorf("believed %+v", got)
 	}
 }
@@ -156,8 +156,8 @@ func TestOriginFileIsBounded(t *testing.T) {
 	f := openOrigins(t, path)
 	cache := newMemoryOriginStore()
 	for i := range 2*maxStoredOrigins + 1000 {
-		for _, s := range []OriginStore{f, cache} {
-			s.Update(fmt.Sprintf("https://host%d.example", i), func(f *OriginInfo) { f.Streams = 1 })
+		for _, s := range []originStore{f, cache} {
+			s.update(fmt.Sprintf("https://host%d.example", i), func(f *originInfo) { f.Streams = 1 })
 		}
 	}
 	if err := f.Close(); err != nil {
@@ -168,8 +168,8 @@ func TestOriginFileIsBounded(t *testing.T) {
 		t.Errorf("%d origins in the file, want %d", n, maxStoredOrigins)
 	}
 	last := fmt.Sprintf("https://host%d.example", 2*maxStoredOrigins+999)
-	for _, s := range []OriginStore{saved, cache} {
-		if s.Get(last).Streams != 1 || s.Get("https://host0.example").Streams != 0 {
+	for _, s := range []originStore{saved, cache} {
+		if s.info(last).Streams != 1 || s.info("https://host0.example").Streams != 0 {
 			t.Error("not the oldest were dropped")
 		}
 	}
@@ -184,7 +184,7 @@ func TestOriginFileIsBounded(t *testing.T) {
 
 func TestBlockedQUICDoublesAndIsBounded(t *testing.T) {
 	now := time.Now()
-	var f OriginInfo
+	var f originInfo
 	f.H3, f.H3Until = ":443", now.Add(48*time.Hour)
 	for i, want := range []time.Duration{5, 10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440, 1440} {
 		f.blockQUIC(now)

@@ -1,19 +1,18 @@
 package pool
 
 import (
+	"context"
 	"sync"
 	"time"
-
-	"github.com/rdapq/rdapq/internal/callback"
 )
 
-// An originStoreFront is the copy in memory of a user's [OriginStore]. Its Get and Update may
+// An originStoreFront is the copy in memory of a user's [OriginStore]. Its info and update may
 // be called under a lock of the Pool. It calls the store without a lock, because the store may
 // be slow, and may call back into the Pool.
 type originStoreFront struct {
 	store  OriginStore
 	memory *memoryOriginStore
-	calls  callbacks // updates and reads of the store, in order
+	calls  *storeCalls[string]
 
 	mu     sync.Mutex
 	loaded map[string]time.Time // when each origin was last read from the store
@@ -24,41 +23,53 @@ type originStoreFront struct {
 const storeReloadAfter = time.Minute
 
 // frontOf returns a store that may be called under the locks of a Pool. The stores of this
-// package need no front, because their Get and Update do no I/O and call nothing.
-func frontOf(s OriginStore) OriginStore {
-	switch s.(type) {
+// package need no front, because their info and update do no I/O and call nothing. failed is
+// called with each error of the store.
+func frontOf(s OriginStore, failed func(error)) originStore {
+	switch s := s.(type) {
 	case nil:
 		return newMemoryOriginStore()
-	case *memoryOriginStore, *OriginFile:
+	case *OriginFile:
 		return s
 	}
-	return &originStoreFront{store: s, memory: newMemoryOriginStore(), loaded: make(map[string]time.Time)}
+	return &originStoreFront{store: s, memory: newMemoryOriginStore(), calls: newStoreCalls[string](failed), loaded: make(map[string]time.Time)}
 }
 
-// Get returns the information about an origin that is in memory.
-func (f *originStoreFront) Get(origin string) OriginInfo { return f.memory.Get(origin) }
+// info returns the information about an origin that is in memory.
+func (f *originStoreFront) info(origin string) originInfo { return f.memory.info(origin) }
 
-// Update changes the information about an origin in memory, and queues the same change of
+// update changes the information about an origin in memory, and queues the same change of
 // the store. change is called twice, the second time from another goroutine.
-func (f *originStoreFront) Update(origin string, change func(*OriginInfo)) {
-	f.memory.Update(origin, change)
-	f.calls.add(func() { f.store.Update(origin, change) })
+func (f *originStoreFront) update(origin string, change func(*originInfo)) {
+	f.memory.update(origin, change)
+	f.calls.add(origin, func(ctx context.Context) error {
+		data, err := f.store.Get(ctx, origin)
+		if err != nil {
+			return err
+		}
+		info := decodeOriginInfo(data)
+		change(&info)
+		info.Updated = time.Now()
+		return f.store.Put(ctx, origin, info.encoded())
+	})
 }
 
 // load reads an origin from the store on first use. It must be called without a lock.
-func (f *originStoreFront) load(origin string) {
-	switch first, due := f.claim(origin); {
-	case first:
-		callback.Do(func() { f.read(origin) })
-	case due:
-		f.calls.add(func() { f.read(origin) })
+func (f *originStoreFront) load(ctx context.Context, origin string) {
+	first, due := f.claim(origin)
+	if !first && !due {
+		return
+	}
+	done := f.calls.add(origin, func(ctx context.Context) error { return f.read(ctx, origin) })
+	if first {
+		f.calls.await(ctx, done)
 	}
 }
 
 // loadLater is like load, but does not wait.
 func (f *originStoreFront) loadLater(origin string) {
 	if first, due := f.claim(origin); first || due {
-		f.calls.add(func() { f.read(origin) })
+		f.calls.add(origin, func(ctx context.Context) error { return f.read(ctx, origin) })
 	}
 }
 
@@ -81,8 +92,11 @@ func (f *originStoreFront) claim(origin string) (first, due bool) {
 
 // read copies the information of the store into memory, unless memory has changed meanwhile,
 // because that change has not reached the store.
-func (f *originStoreFront) read(origin string) {
-	before := f.memory.Get(origin)
-	info := f.store.Get(origin)
-	f.memory.replace(origin, before, info)
+func (f *originStoreFront) read(ctx context.Context, origin string) error {
+	before := f.memory.info(origin)
+	data, err := f.store.Get(ctx, origin)
+	if err == nil {
+		f.memory.replace(origin, before, decodeOriginInfo(data))
+	}
+	return err
 }

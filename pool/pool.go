@@ -47,8 +47,8 @@ import (
 type Pool struct {
 	cfg       Config
 	dialer    *dialer
-	sessions  SessionStore // nil means no resumption
-	store     OriginStore
+	sessions  sessionStore // nil means no resumption
+	store     originStore
 	limiter   connLimiter
 	h3        h3Dialer // nil means no HTTP/3
 	onlyH3    bool
@@ -86,8 +86,8 @@ func New(c Config) (*Pool, error) {
 	p := &Pool{cfg: c, silent: quiet, origins: make(map[originKey]*origin), servers: make(map[string][]*origin), summaries: make(map[string]*originSummary), sweepAt: maxNewOrigins, closeLimit: defaultCloseLimit, tcpFailedGrace: tcpFailedGrace}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.limiter.max = c.MaxConns
-	p.sessions = c.sessionStore()
-	p.store = frontOf(c.Origins)
+	p.sessions = p.sessionStore()
+	p.store = frontOf(c.Origins, p.storeFailed("what the OriginStore has is not used"))
 	var err error
 	if p.dialer, err = newDialer(c, p.sessions); err == nil {
 		err = p.enableH3()
@@ -223,7 +223,7 @@ func (p *Pool) originFor(req *http.Request) (*origin, error) {
 		return nil, &Error{Step: StepConnect, Origin: key.String(), Err: err}
 	}
 	if f, ok := p.store.(*originStoreFront); ok && p.ctx.Err() == nil {
-		f.load(key.String())
+		f.load(req.Context(), key.String())
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -255,8 +255,8 @@ func (p *Pool) CloseIdleConnections() {
 const defaultCloseLimit = 900 * time.Millisecond
 
 // Close ends all connections and dials; requests in flight fail. Close always returns nil,
-// within a second. It waits for calls of Config.OnEvent, Config.Logger and Config.Origins, but
-// returns immediately if such a function calls Close.
+// within a second. It waits for calls of Config.OnEvent, Config.Logger and the stores, but
+// returns immediately if one of them calls Close.
 func (p *Pool) Close() error {
 	if p.ctx == nil {
 		return nil
@@ -274,17 +274,49 @@ func (p *Pool) Close() error {
 		if p.h3 != nil {
 			p.h3.close()
 		}
-		p.callbacks.wait()
-		if f, ok := p.store.(*originStoreFront); ok {
-			f.calls.wait()
-		}
+		p.waitForStores()
+		p.callbacks.wait() // stores add to them
 	}
 	if callback.Running() {
-		go finish()
+		go func() {
+			finish()
+			p.abandonStores()
+		}()
 		return nil
 	}
 	waitAtMost(p.closeLimit, finish)
+	p.abandonStores()
 	return nil
+}
+
+// storeFailed returns a function that warns once.
+func (p *Pool) storeFailed(message string) func(error) {
+	var once sync.Once
+	return func(err error) {
+		if !p.silent {
+			once.Do(func() { p.callbacks.add(func() { p.cfg.Logger.Warn(message, "error", err) }) })
+		}
+	}
+}
+
+// waitForStores waits for the calls of the user's stores.
+func (p *Pool) waitForStores() {
+	if f, ok := p.store.(*originStoreFront); ok {
+		f.calls.wait()
+	}
+	if u, ok := p.sessions.(*userSessions); ok {
+		u.calls.wait()
+	}
+}
+
+// abandonStores ends the calls of the user's stores.
+func (p *Pool) abandonStores() {
+	if f, ok := p.store.(*originStoreFront); ok {
+		f.calls.cancel()
+	}
+	if u, ok := p.sessions.(*userSessions); ok {
+		u.calls.cancel()
+	}
 }
 
 func (p *Pool) all() []*origin {

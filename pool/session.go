@@ -1,21 +1,34 @@
 package pool
 
 import (
+	"context"
 	"crypto/tls"
 	"sync"
 )
 
-// A SessionStore stores TLS sessions, possibly between runs. It must be safe for
-// concurrent use, and must not use the Pool.
+// A SessionStore stores TLS sessions, possibly between runs, for example in a file
+// ([SessionFile]) or in a database. It must be safe for concurrent use.
+//
+// A session is opaque. It can be resumed by this Go version only; the Pool ignores sessions
+// that it cannot read. It holds secrets that can decrypt recorded connections.
+//
+// The Pool calls the store without a lock, so its methods may call Stats, Capacity,
+// CloseIdleConnections and Close, and RoundTrip at another origin. Calls for one key are made in
+// order. The context of a call has a deadline, 5 s away, and no values of a request. A handshake
+// waits for Take, one second at most. After a wait of a second, no handshake waits for a minute.
+// An error fails no request: the Pool logs the first one as a warning, and the handshake is a
+// full one.
 type SessionStore interface {
-	// Get removes the newest session of key from the store and returns it, or returns nil. The
-	// Pool offers each TLS 1.3 ticket to a server once (RFC 8446 appendix C.4). A TLS 1.2
-	// session may be offered several times, so the Pool stores the session again with Put.
-	Get(key SessionKey) *tls.ClientSessionState
-	// Put adds a session of key. A store should keep the newest eight, because servers send one
-	// or two tickets per connection, and each ticket serves one connection. A nil session
-	// removes all sessions of key, after the server failed on one of them.
-	Put(key SessionKey, session *tls.ClientSessionState)
+	// Take removes the newest session of key from the store and returns it, or returns nil. No
+	// two calls may return the same session: the Pool offers each TLS 1.3 ticket to a server
+	// once (RFC 8446 appendix C.4). A TLS 1.2 session may be offered several times, so the
+	// Pool stores the session again with Put.
+	Take(ctx context.Context, key SessionKey) (session []byte, err error)
+	// Put adds a session of key. A store should keep the newest eight for 7 days at most,
+	// because servers send one or two tickets per connection, and each ticket serves one
+	// connection. A nil session removes all sessions of key, after the server failed on one of
+	// them.
+	Put(ctx context.Context, key SessionKey, session []byte) error
 }
 
 // A SessionKey identifies connections that may resume each other's sessions. The Pool uses a
@@ -27,13 +40,15 @@ type SessionKey struct {
 	Identity   string // names the client certificate; empty means none
 }
 
-// A sessionTaker is a store of this package. take leaves a reusable session in the store, so
-// that concurrent dials can all resume it.
+// A sessionStore is a store that the Pool can use directly. take leaves a reusable session in
+// the store, so that concurrent dials can all resume it.
 //
 // A store that outlives the run keeps spare tickets of this run, one per connection. The next
 // run opens as many connections at the same time, before any connection gets a ticket.
-type sessionTaker interface {
+type sessionStore interface {
 	take(key SessionKey, spare int) (session *tls.ClientSessionState, reusable bool)
+	// put adds a session of key. Nil removes all sessions of key.
+	put(key SessionKey, session *tls.ClientSessionState)
 }
 
 // A sessionCache is a store in memory.
@@ -63,17 +78,7 @@ func (s *sessionCache) take(key SessionKey, _ int) (*tls.ClientSessionState, boo
 	return session, e.reusable()
 }
 
-func (s *sessionCache) Get(key SessionKey) *tls.ClientSessionState {
-	session, reusable := s.take(key, 0)
-	if reusable {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.table.remove(key, func(x *savedSession) bool { return x.live == session })
-	}
-	return session
-}
-
-func (s *sessionCache) Put(key SessionKey, session *tls.ClientSessionState) {
+func (s *sessionCache) put(key SessionKey, session *tls.ClientSessionState) {
 	e := newSavedSession(key, session)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,39 +91,33 @@ func (s *sessionCache) Put(key SessionKey, session *tls.ClientSessionState) {
 }
 
 // sessionStore returns the store of the Pool's sessions, or nil.
-func (c *Config) sessionStore() SessionStore {
+func (p *Pool) sessionStore() sessionStore {
+	c := &p.cfg
 	if c.NoReuse || c.MaxSessions < 0 {
 		return nil
 	}
 	if c.Sessions != nil {
 		if _, named := c.trustName(); named {
-			return c.Sessions
+			if f, ok := c.Sessions.(*SessionFile); ok {
+				return f
+			}
+			return newUserSessions(c.Sessions, p.storeFailed("TLS sessions of the SessionStore are not used"))
 		}
 		c.Logger.Debug("TLS sessions are kept in memory: Trust is empty")
 	}
 	return newSessionCache(c.MaxSessions)
 }
 
-// keyedSessions holds the sessions of one key. As a [tls.ClientSessionCache] it serves QUIC;
-// the server name passed by crypto/tls is not a sufficient key.
+// keyedSessions are the sessions of one key. As a [tls.ClientSessionCache] it serves
+// QUIC; the server name passed by crypto/tls is not a sufficient key.
 type keyedSessions struct {
-	store SessionStore
+	store sessionStore
 	key   SessionKey
 }
 
 // take returns a session to offer on one connection, or nil.
 func (k *keyedSessions) take(spare int) (session *tls.ClientSessionState, reusable bool) {
-	if t, ok := k.store.(sessionTaker); ok {
-		return t.take(k.key, spare)
-	}
-	if session = k.store.Get(k.key); session == nil {
-		return nil, false
-	}
-	if e := newSavedSession(k.key, session); e != nil && e.reusable() {
-		k.store.Put(k.key, session)
-		reusable = true
-	}
-	return session, reusable
+	return k.store.take(k.key, spare)
 }
 
 func (k *keyedSessions) Get(string) (*tls.ClientSessionState, bool) {
@@ -126,7 +125,7 @@ func (k *keyedSessions) Get(string) (*tls.ClientSessionState, bool) {
 	return session, session != nil
 }
 
-func (k *keyedSessions) Put(_ string, session *tls.ClientSessionState) { k.store.Put(k.key, session) }
+func (k *keyedSessions) Put(_ string, session *tls.ClientSessionState) { k.store.put(k.key, session) }
 
 // A sessionOffer is the [tls.ClientSessionCache] of one connection. It records the
 // offered session.

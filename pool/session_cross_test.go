@@ -1,6 +1,7 @@
 package pool_test
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -211,12 +212,17 @@ type rekeyed struct {
 	rekey func(pool.SessionKey) pool.SessionKey
 }
 
-func (r rekeyed) Get(k pool.SessionKey) *tls.ClientSessionState {
-	return r.SessionStore.Get(r.rekey(k))
+func (r rekeyed) Take(ctx context.Context, k pool.SessionKey) ([]byte, error) {
+	session, err := r.SessionStore.Take(ctx, r.rekey(k))
+	return pool.RekeySession(session, k), err
 }
 
-func (r rekeyed) Put(k pool.SessionKey, s *tls.ClientSessionState) {
-	r.SessionStore.Put(r.rekey(k), s)
+func (r rekeyed) Put(ctx context.Context, k pool.SessionKey, session []byte) error {
+	k = r.rekey(k)
+	if session != nil {
+		session = pool.RekeySession(session, k)
+	}
+	return r.SessionStore.Put(ctx, k, session)
 }
 
 func TestSessionsDoNotCrossToQUIC(t *testing.T) {

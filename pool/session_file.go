@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ import (
 //
 // The file holds secrets that can decrypt recorded connections. It is created for its owner
 // only. The store does not use a file that others could have read or written, or that has
-// another Go version or format. It logs and replaces such a file; Get and Put never fail.
+// another Go version or format. It logs and replaces such a file.
 //
 // Flush and Close write changes; without them, the store writes 15 seconds after the first
 // change.
@@ -92,9 +93,20 @@ func OpenSessionFile(path string, maxKeys int, log *slog.Logger) (*SessionFile, 
 	return f, nil
 }
 
-// Get implements [SessionStore].
-func (f *SessionFile) Get(key SessionKey) *tls.ClientSessionState {
-	return f.parse(f.pop(key, 0, true))
+// Take implements [SessionStore]. It reads no file, and the error is always nil.
+func (f *SessionFile) Take(_ context.Context, key SessionKey) ([]byte, error) {
+	return f.pop(key, 0, true).marshal(), nil
+}
+
+// Put implements [SessionStore]. It ignores a session that it cannot read. The error is always
+// nil.
+func (f *SessionFile) Put(_ context.Context, key SessionKey, session []byte) error {
+	if session == nil {
+		f.put(key, nil)
+	} else if e := unmarshalSession(key, session); e != nil {
+		f.add(e)
+	}
+	return nil
 }
 
 func (f *SessionFile) take(key SessionKey, spare int) (*tls.ClientSessionState, bool) {
@@ -148,22 +160,27 @@ func (f *SessionFile) remove(e *savedSession) {
 	}
 }
 
-// Put implements [SessionStore].
-func (f *SessionFile) Put(key SessionKey, session *tls.ClientSessionState) {
-	e := newSavedSession(key, session)
+func (f *SessionFile) put(key SessionKey, session *tls.ClientSessionState) {
+	if session != nil {
+		if e := newSavedSession(key, session); e != nil {
+			f.add(e)
+		}
+		return
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch {
-	case session == nil:
-		if newest := f.table.newest(key); newest != nil {
-			f.table.drop(key)
-			f.removed.drop(key, newest.stored, 2*f.maxKeys)
-			f.scheduleSave()
-		}
-	case e != nil:
-		f.table.add(e)
+	if newest := f.table.newest(key); newest != nil {
+		f.table.drop(key)
+		f.removed.drop(key, newest.stored, 2*f.maxKeys)
 		f.scheduleSave()
 	}
+}
+
+func (f *SessionFile) add(e *savedSession) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.table.add(e)
+	f.scheduleSave()
 }
 
 // drop adds a key. Beyond maxKeys keys it forgets another key, whose sessions stay in the file

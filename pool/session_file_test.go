@@ -122,7 +122,7 @@ func TestSessionFileRoundTrip(t *testing.T) {
 		}
 		f, _ := openSessions(t, path, 0)
 		for _, k := range keys {
-			f.Put(k, in)
+			f.PutState(k, in)
 		}
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
@@ -151,7 +151,7 @@ func TestSessionFileIsPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	path := filepath.Join(dir, "sessions")
 	f, _ := openSessions(t, path, 0)
-	f.Put(host(1), newSession(t, tls.VersionTLS13))
+	f.PutState(host(1), newSession(t, tls.VersionTLS13))
 	flush(t, f)
 	for name, want := range map[string]os.FileMode{
 		filepath.Dir(dir): 0o700 | os.ModeDir, dir: 0o700 | os.ModeDir, path: 0o600, path + ".lock": 0o600,
@@ -176,7 +176,7 @@ func TestSessionFileIsPrivate(t *testing.T) {
 		if !strings.Contains(said.String(), path) {
 			t.Errorf("no word about mode %v: %s", mode, said)
 		}
-		g.Put(host(1), newSession(t, tls.VersionTLS13))
+		g.PutState(host(1), newSession(t, tls.VersionTLS13))
 		flush(t, g)
 		if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
 			t.Errorf("replaced by one of mode %v, %v", info.Mode(), err)
@@ -191,7 +191,7 @@ func TestBrokenSessionFileIsReplaced(t *testing.T) {
 	dir := t.TempDir()
 	good := filepath.Join(dir, "good")
 	f, _ := openSessions(t, good, 0)
-	f.Put(host(1), newSession(t, tls.VersionTLS13))
+	f.PutState(host(1), newSession(t, tls.VersionTLS13))
 	flush(t, f)
 	data, err := os.ReadFile(good)
 	if err != nil {
@@ -225,7 +225,7 @@ func TestBrokenSessionFileIsReplaced(t *testing.T) {
 			if strings.Contains(said.String(), path) == test.silent {
 				t.Errorf("log: %s", said)
 			}
-			f.Put(host(2), newSession(t, tls.VersionTLS13))
+			f.PutState(host(2), newSession(t, tls.VersionTLS13))
 			flush(t, f)
 			g, said := openSessions(t, path, 0)
 			if g.Peek(host(2)) == nil || said.Len() > 0 {
@@ -253,7 +253,7 @@ func TestSessionFileIsBounded(t *testing.T) {
 	session := newSession(t, tls.VersionTLS13)
 	f, _ := openSessions(t, path, 10)
 	for i := range 25 {
-		f.Put(host(i), session)
+		f.PutState(host(i), session)
 	}
 	if got := has(f, 25); len(got) != 10 || got[0] != 15 {
 		t.Errorf("kept %v, want the newest ten", got)
@@ -274,7 +274,7 @@ func TestSessionFileIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Put(host(25), large)
+	f.PutState(host(25), large)
 	if f.Peek(host(25)) != nil {
 		t.Error("kept a session of a megabyte")
 	}
@@ -301,7 +301,7 @@ func TestSavedSessionsExpire(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(ahead)
 				f, _ := openSessions(t, path, 0)
-				f.Put(host(1), session)
+				f.PutState(host(1), session)
 				if err := f.Close(); err != nil {
 					t.Fatal(err)
 				}
@@ -309,7 +309,7 @@ func TestSavedSessionsExpire(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(ahead + test.age)
 				f, _ := openSessions(t, path, 0)
-				f.Put(host(2), session)
+				f.PutState(host(2), session)
 				flush(t, f)
 				before, err := os.Stat(path)
 				if err != nil {
@@ -318,7 +318,7 @@ func TestSavedSessionsExpire(t *testing.T) {
 				if got := f.Peek(host(1)) != nil; got != test.want {
 					t.Errorf("offered: %v, want %v", got, test.want)
 				}
-				f.Put(host(2), nil)
+				f.PutState(host(2), nil)
 				flush(t, f)
 				after, err := os.Stat(path)
 				if err != nil {

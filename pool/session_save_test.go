@@ -19,7 +19,7 @@ func TestSessionsThatCannotBeSaved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	path := filepath.Join(dir, "sessions")
 	f, _ := openSessions(t, path, 0)
-	f.Put(host(1), newSession(t, tls.VersionTLS13))
+	f.PutState(host(1), newSession(t, tls.VersionTLS13))
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestSessionsThatCannotBeSaved(t *testing.T) {
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
-	f.Put(host(2), newSession(t, tls.VersionTLS13))
+	f.PutState(host(2), newSession(t, tls.VersionTLS13))
 	flush(t, f)
 	g, _ := openSessions(t, path, 0)
 	if got := has(g, 3); len(got) != 2 {
@@ -50,7 +50,7 @@ func TestLeftOverTemporaryFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, _ := openSessions(t, path, 0)
-	f.Put(host(1), newSession(t, tls.VersionTLS13))
+	f.PutState(host(1), newSession(t, tls.VersionTLS13))
 	flush(t, f)
 	if _, err := os.Stat(path + ".tmp"); err == nil {
 		t.Error("it is still there")
@@ -66,9 +66,9 @@ func TestSessionsAreSavedInTime(t *testing.T) {
 	session := newSession(t, tls.VersionTLS13)
 	synctest.Test(t, func(t *testing.T) {
 		f, _ := openSessions(t, path, 0)
-		f.Put(host(1), session)
+		f.PutState(host(1), session)
 		time.Sleep(10 * time.Second)
-		f.Put(host(2), session)
+		f.PutState(host(2), session)
 		if _, err := os.Stat(path); err == nil {
 			t.Error("written after ten seconds")
 		}
@@ -79,7 +79,7 @@ func TestSessionsAreSavedInTime(t *testing.T) {
 			t.Errorf("saved %v after 16 seconds, want 1 and 2", got)
 		}
 		// The store does the same for later changes.
-		f.Put(host(0), session)
+		f.PutState(host(0), session)
 		time.Sleep(16 * time.Second)
 		synctest.Wait()
 		g, _ = openSessions(t, path, 0)
@@ -93,19 +93,19 @@ func TestSessionFilesMerge(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions")
 	old, newer := newSession(t, tls.VersionTLS13), newSession(t, tls.VersionTLS13)
 	a, _ := openSessions(t, path, 0)
-	a.Put(host(0), old)
-	a.Put(host(1), old)
-	a.Put(host(2), old)
+	a.PutState(host(0), old)
+	a.PutState(host(1), old)
+	a.PutState(host(2), old)
 	flush(t, a)
 	b, _ := openSessions(t, path, 0)
 
 	// No session of another process is lost, and the newest session takes precedence, whichever
 	// process writes last.
-	b.Put(host(3), old)
-	a.Put(host(1), old)
-	b.Put(host(1), newer)
+	b.PutState(host(3), old)
+	a.PutState(host(1), old)
+	b.PutState(host(1), newer)
 	flush(t, b)
-	a.Put(host(4), old)
+	a.PutState(host(4), old)
 	flush(t, a)
 	c, _ := openSessions(t, path, 0)
 	if got := has(c, 6); len(got) != 5 {
@@ -119,18 +119,18 @@ func TestSessionFilesMerge(t *testing.T) {
 	}
 
 	// A session that the server refused is removed, and no other process restores it.
-	b.Put(host(2), nil)
+	b.PutState(host(2), nil)
 	flush(t, b)
-	a.Put(host(5), old)
+	a.PutState(host(5), old)
 	flush(t, a)
 	c, _ = openSessions(t, path, 0)
 	if c.Peek(host(2)) != nil {
 		t.Error("a refused session is back")
 	}
 	// A removal does not affect a newer session.
-	a.Put(host(0), newer)
+	a.PutState(host(0), newer)
 	flush(t, a)
-	b.Put(host(0), nil)
+	b.PutState(host(0), nil)
 	flush(t, b)
 	c, _ = openSessions(t, path, 0)
 	sameSession(t, newer, c.Peek(host(0)))
@@ -144,13 +144,13 @@ func TestConcurrentSessionFile(t *testing.T) {
 	for w := range 4 {
 		wg.Go(func() {
 			for i := range 50 {
-				f.Put(host(w*50+i), session)
+				f.PutState(host(w*50+i), session)
 				f.Peek(host(i))
 				if i%10 == w {
 					if err := f.Flush(); err != nil {
 						t.Error(err)
 					}
-					f.Put(host(i), nil)
+					f.PutState(host(i), nil)
 				}
 			}
 		})
@@ -179,7 +179,7 @@ func TestSessionFileOfManyProcesses(t *testing.T) {
 	const n = 4
 	path := filepath.Join(t.TempDir(), "sessions")
 	f, _ := openSessions(t, path, 0)
-	f.Put(host(n*childSessions), newSession(t, tls.VersionTLS13))
+	f.PutState(host(n*childSessions), newSession(t, tls.VersionTLS13))
 	flush(t, f)
 	var wg sync.WaitGroup
 	for i := range n {
@@ -209,12 +209,12 @@ func sessionChild(t *testing.T, args string) {
 	f, said := openSessions(t, path, 0)
 	session := newSession(t, tls.VersionTLS13)
 	for i := range childSessions {
-		f.Put(host(n*childSessions+i), session)
+		f.PutState(host(n*childSessions+i), session)
 		for f.Flush() != nil {
 			// Another process held the lock for too long. The session has not been saved.
 		}
 	}
-	f.Put(host(4*childSessions), nil)
+	f.PutState(host(4*childSessions), nil)
 	for f.Close() != nil {
 	}
 	if said.Len() > 0 {

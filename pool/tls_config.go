@@ -16,7 +16,7 @@ type tlsConfigs struct {
 	base        *tls.Config
 	trust       string
 	identity    string       // identity of the certificates in base; empty if none
-	sessions    SessionStore // nil means no resumption
+	sessions    sessionStore // nil means no resumption
 	certificate func(origin string) (*tls.Certificate, string)
 	warm        sync.Once // loads the system's root certificates
 
@@ -28,7 +28,7 @@ type tlsConfigs struct {
 // change the server.
 type tlsKey struct{ host, port string }
 
-func newTLSConfigs(c Config, alpn []string, sessions SessionStore) *tlsConfigs {
+func newTLSConfigs(c Config, alpn []string, sessions sessionStore) *tlsConfigs {
 	t := &tlsConfigs{
 		base: &tls.Config{}, sessions: sessions, certificate: c.ClientCertificate,
 		origins: make(map[tlsKey]*tlsOrigin),

@@ -1,7 +1,7 @@
 package measure
 
 import (
-	"crypto/tls"
+	"context"
 	"slices"
 	"sync"
 
@@ -11,35 +11,38 @@ import (
 // A sessionCache passes TLS sessions between the runs of one mode, within this process.
 type sessionCache struct {
 	mu       sync.Mutex
-	sessions map[pool.SessionKey][]*tls.ClientSessionState // sessions by key, oldest first
+	sessions map[pool.SessionKey][][]byte // sessions by key, oldest first
 }
 
 // maxTickets limits the tickets per server, as in a [pool.SessionFile].
 const maxTickets = 8
 
 func newSessionCache() *sessionCache {
-	return &sessionCache{sessions: make(map[pool.SessionKey][]*tls.ClientSessionState)}
+	return &sessionCache{sessions: make(map[pool.SessionKey][][]byte)}
 }
 
-func (m *sessionCache) Get(key pool.SessionKey) *tls.ClientSessionState {
+// Take implements [pool.SessionStore].
+func (m *sessionCache) Take(_ context.Context, key pool.SessionKey) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := m.sessions[key]
 	if len(all) == 0 {
-		return nil
+		return nil, nil
 	}
 	newest := all[len(all)-1]
 	m.sessions[key] = slices.Delete(all, len(all)-1, len(all))
-	return newest
+	return newest, nil
 }
 
-func (m *sessionCache) Put(key pool.SessionKey, session *tls.ClientSessionState) {
+// Put implements [pool.SessionStore].
+func (m *sessionCache) Put(_ context.Context, key pool.SessionKey, session []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if session == nil {
 		delete(m.sessions, key)
-		return
+		return nil
 	}
 	all := append(m.sessions[key], session)
 	m.sessions[key] = slices.Delete(all, 0, max(0, len(all)-maxTickets))
+	return nil
 }
