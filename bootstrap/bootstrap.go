@@ -58,7 +58,7 @@ func (s Subject) String() string {
 
 // A Question describes an object for which to find a server. For selects the other fields.
 type Question struct {
-	For Subject
+	For Subject // kind of thing that the question is about
 	// for ForDomain and ForNameserver: the name in A-labels and in any case, "." for the root;
 	// for ForEntity: the handle
 	Name   string

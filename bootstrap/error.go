@@ -37,7 +37,7 @@ var errOffline = errors.New("offline mode")
 
 // A NoServiceError means that no registry lists a server. The object may exist.
 type NoServiceError struct {
-	For       Subject
+	For       Subject   // kind of thing that the question is about
 	Name      string    // object of the question: "alpha.zz", "192.0.2.0/24", "AS64495", "X-FOO"
 	Looked    string    // key that was searched: ".zz", "192.0.2.0/24", "AS64495", "tag FOO"
 	Registry  Registry  // registry that was searched
@@ -102,7 +102,7 @@ type HTTPOnlyError struct {
 	Looked string   // key that was searched: ".zz"
 	Entry  string   // matching entry: "zz"
 	URLs   []string // plain http base URLs, never empty
-	Source Source
+	Source Source   // where the URLs come from
 }
 
 // Error returns the refused server, and how to allow it.

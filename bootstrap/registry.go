@@ -94,7 +94,7 @@ func (reg Registry) key(text string) (key, error) {
 
 // A RegistryInfo describes a [Resolver]'s copy of one registry.
 type RegistryInfo struct {
-	Registry  Registry
+	Registry  Registry  // registry that the copy is of
 	Source    Source    // SourceIANA or SourceSnapshot
 	Entries   int       // number of usable entries
 	URL       string    // URL of the file; empty if nothing is downloaded

@@ -41,9 +41,9 @@ const (
 // [context.DeadlineExceeded] or the like, or several such errors if the host has several
 // addresses.
 type Error struct {
-	Step   Step
+	Step   Step   // step that failed
 	Origin string // origin, such as "https://rdap.example:8443"
-	Err    error
+	Err    error  // cause; never nil
 }
 
 // Error returns the origin, the step and the cause.

@@ -33,10 +33,10 @@ const (
 
 // An Event reports a change of a connection to [Config.OnEvent].
 type Event struct {
-	Kind       EventKind
-	Time       time.Time
+	Kind       EventKind     // what happened; selects the other fields
+	Time       time.Time     // when it happened
 	Origin     string        // origin, such as "https://rdap.example:8443"; the port only if it is not the usual one
-	ConnID     int64         // number of the connection in its Pool, from 1; 0 for DialFailed
+	ConnID     int64         // number of the connection in its Pool, from 1; 0 if it is not known
 	Protocol   string        // ALPN name: "http/1.1", "h2" or "h3"; empty for DialFailed
 	RemoteAddr string        // address and port of the peer, which may be a proxy; empty for DialFailed
 	Setup      time.Duration // for ConnOpened: the sum of name resolution, TCP, proxy and TLS

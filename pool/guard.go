@@ -40,10 +40,11 @@ func guarded(ctx context.Context) bool { return ctx.Value(guardKey{}) != nil }
 // An AddressError is the cause of an [Error] if the guard refused an address; see
 // [WithGuard].
 type AddressError struct {
-	Host string
-	Addr netip.Addr
+	Host string     // host of the request
+	Addr netip.Addr // refused address of the host
 }
 
+// Error returns the host and its address.
 func (e *AddressError) Error() string {
 	if e.Host == e.Addr.String() {
 		return fmt.Sprintf("%s is not a public address", e.Addr)

@@ -104,6 +104,7 @@ type ProxyError struct {
 	Err    error  // another error; nil if Status is set
 }
 
+// Error returns the proxy and the problem, without credentials.
 func (e *ProxyError) Error() string {
 	switch {
 	case e.Err != nil && e.Proxy == "":

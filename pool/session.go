@@ -34,7 +34,7 @@ type SessionStore interface {
 // A SessionKey identifies connections that may resume each other's sessions. The Pool uses a
 // session only under its own key.
 type SessionKey struct {
-	Host, Port string
+	Host, Port string // host in lower case, and port in decimal
 	QUIC       bool   // TCP and QUIC have different sessions
 	Trust      string // identifies the certificate authorities, or the absence of verification
 	Identity   string // names the client certificate; empty means none

@@ -41,8 +41,8 @@ type Stats struct {
 
 // Handshakes counts TLS handshakes by kind.
 type Handshakes struct {
-	Full    int64
-	Resumed int64
+	Full    int64 // handshakes without a session
+	Resumed int64 // handshakes that resumed a session (RFC 8446 section 2.2)
 	Avoided int64 // requests on a connection that another request had opened
 
 	// Handshakes during which requests were sent as early data (0-RTT).
