@@ -1,0 +1,22 @@
+module github.com/rdapq/rdapq/examples/pool
+
+go 1.26.0
+
+require (
+	github.com/google/go-github/v75 v75.0.0
+	github.com/rdapq/rdapq v0.0.0
+	golang.org/x/oauth2 v0.38.0
+)
+
+require (
+	github.com/google/go-querystring v1.1.0 // indirect
+	github.com/quic-go/qpack v0.6.0 // indirect
+	github.com/quic-go/quic-go v0.65.0 // indirect
+	golang.org/x/crypto v0.58.0 // indirect
+	golang.org/x/net v0.62.0 // indirect
+	golang.org/x/sys v0.50.0 // indirect
+	golang.org/x/text v0.44.0 // indirect
+	software.sslmate.com/src/go-pkcs12 v0.7.4 // indirect
+)
+
+replace github.com/rdapq/rdapq => ../..
