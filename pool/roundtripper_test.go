@@ -510,6 +510,22 @@ var contracts = []contract{
 		want: `200 "hello" ok announced true, value sum`,
 	},
 	{
+		name: "response trailer, not announced",
+		handler: func(w http.ResponseWriter, _ *http.Request) {
+			flushed(w, "hello")
+			w.Header().Set(http.TrailerPrefix+"Digest", "sum")
+		},
+		run: func(r *contractRig) string {
+			resp, err := r.rt.RoundTrip(r.request(r.t.Context(), http.MethodGet, nil, 0))
+			if err != nil {
+				return errorClass(err)
+			}
+			before := len(resp.Trailer)
+			return fmt.Sprint(before, " at first, then ", readResponse(resp), ", value ", resp.Trailer.Get("Digest"))
+		},
+		want: `0 at first, then 200 "hello" ok, value sum`,
+	},
+	{
 		name:    "upload of 50 MB",
 		handler: checksum,
 		run: func(r *contractRig) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"sync"
@@ -264,6 +265,11 @@ type asyncRequest struct {
 	resp  *http.Response
 	err   error
 
+	// own is the caller's response. net/http sets the trailer of its response while the
+	// goroutine reads ahead, so the caller gets it with the end of the body.
+	own  http.Response
+	from *http.Response
+
 	mu     sync.Mutex
 	rc     io.ReadCloser         // net/http's body; nil before the response
 	wake   chan struct{}         // closed to wake a Read; nil if no Read waits
@@ -295,7 +301,9 @@ func (a *asyncRequest) run(req *http.Request) {
 		return
 	}
 	rc := resp.Body
-	resp.Body = a
+	a.own, a.from = *resp, resp
+	a.own.Body, a.own.Trailer = a, maps.Clone(resp.Trailer)
+	a.resp = &a.own
 	a.mu.Lock()
 	a.rc = rc
 	a.first = readAheadBuffers.Get().(*[firstReadAhead]byte)
@@ -390,8 +398,10 @@ func (a *asyncRequest) Read(p []byte) (int, error) {
 				a.recycleLocked()
 			}
 			a.resumeReading()
+			a.setTrailerLocked()
 			return n, a.end
 		case a.end != nil:
+			a.setTrailerLocked()
 			return 0, a.end
 		case len(p) == 0:
 			return 0, nil
@@ -415,6 +425,17 @@ func (a *asyncRequest) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
+}
+
+// setTrailerLocked sets the caller's trailer at the end of the body.
+func (a *asyncRequest) setTrailerLocked() {
+	if a.end != io.EOF || len(a.from.Trailer) == 0 {
+		return
+	}
+	if a.own.Trailer == nil {
+		a.own.Trailer = make(http.Header, len(a.from.Trailer))
+	}
+	maps.Copy(a.own.Trailer, a.from.Trailer)
 }
 
 // resumeReading lets run read on if it waits. The caller holds the lock.
