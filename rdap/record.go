@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Classes of a [Record]. The first five are values of objectClassName (RFC 9083 section 5); the
@@ -287,33 +286,7 @@ func DisplayName(name string) string {
 	if len(name) > 1 {
 		name = strings.TrimSuffix(name, ".")
 	}
-	return lower(name)
-}
-
-// lower returns the same string as [strings.ToLower]. For names in capitals, which many
-// registries send, it takes a third of the time.
-func lower(s string) string {
-	hasUpper := false
-	for i := range len(s) {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			return strings.ToLower(s)
-		}
-		hasUpper = hasUpper || 'A' <= c && c <= 'Z'
-	}
-	if !hasUpper {
-		return s
-	}
-	var b strings.Builder
-	b.Grow(len(s))
-	for i := range len(s) {
-		c := s[i]
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
+	return strings.ToLower(name)
 }
 
 func containsFold(list []string, word string) bool {
