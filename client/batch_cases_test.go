@@ -56,8 +56,8 @@ func TestBatchOfAServerThatStumbles(t *testing.T) {
 		}
 		seen[r.Line] = true
 		class := string(r.Verdict)
-		if client.ErrorOf(r) != nil {
-			class += " " + client.ErrorOf(r).Code
+		if e := client.ErrorOf(r); e != nil {
+			class += " " + string(e.Code)
 		}
 		classes[class]++
 	}

@@ -66,7 +66,7 @@ func run(t testing.TB, cfg Config, inputs iter.Seq2[Input, error], answer play, 
 		k.decision = gate.Decision{}
 		k.result.Verdict = verdict
 		if told.Kind != gate.Answered || told.Failed {
-			code := map[gate.Kind]string{gate.Throttled: CodeRateLimited, gate.Unreachable: CodeTimeout, gate.Overloaded: CodeServerError, gate.Walled: CodeForbidden}[told.Kind]
+			code := map[gate.Kind]Code{gate.Throttled: CodeRateLimited, gate.Unreachable: CodeTimeout, gate.Overloaded: CodeServerError, gate.Walled: CodeForbidden}[told.Kind]
 			k.result.fail(&Error{Code: code, Message: "made up", RetryAfter: told.RetryAfter})
 			told.Cause = ErrorOf(k.result)
 			if told.Kind == gate.Overloaded {

@@ -291,9 +291,9 @@ func (c *Client) abandon(ctx context.Context, t *task) {
 		}
 		c.stop(ctx, t, "waiting for "+visible(r.Server))
 	case c.isClosed():
-		r.fail(&Error{Code: CodeCanceled, Message: "not sent: the client was closed", Err: ErrClosed})
+		r.end(&Error{Code: CodeCanceled, Message: "not sent: the client was closed", Err: ErrClosed})
 	default:
-		r.fail(&Error{Code: CodeCanceled, Message: "not sent: the batch was ended", Err: context.Canceled})
+		r.end(&Error{Code: CodeCanceled, Message: "not sent: the batch was ended", Err: context.Canceled})
 	}
 }
 

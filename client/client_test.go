@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -133,13 +134,16 @@ func checkResult(t testing.TB, r *client.Result) {
 	if r.Refusal != nil && (r.Failure != nil || r.Refusal.Status == 0) || r.Verdict == client.NotFound && r.Refusal == nil {
 		t.Errorf("%s: verdict %s, refusal %+v, failure %+v", r.Query, r.Verdict, r.Refusal, r.Failure)
 	}
+	if sent := r.Sent(); errors.Is(r.Err(), client.CodeNotSent) && sent || errors.Is(r.Err(), client.CodeCanceled) && !sent && !r.Shared {
+		t.Errorf("%s: %v after %d requests", r.Query, r.Err(), r.Attempts)
+	}
 	if e != nil && (e.Message == "" || e.Code == "") {
 		t.Errorf("%s: empty error %+v", r.Query, e)
 	}
 }
 
 func describe(r *client.Result) string {
-	code, message := "", ""
+	code, message := client.Code(""), ""
 	if e := client.ErrorOf(r); e != nil {
 		code, message = e.Code, e.Message
 	}

@@ -1,11 +1,14 @@
 package client
 
 import (
+	"context"
 	"errors"
+	"net"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/rdapq/rdapq/internal/neterror"
 	"github.com/rdapq/rdapq/internal/safetext"
 	"github.com/rdapq/rdapq/internal/weburl"
 )
@@ -14,10 +17,9 @@ import (
 // wraps its cause, so that errors.Is finds context.Canceled, context.DeadlineExceeded and
 // bootstrap.ErrNoService.
 type Error struct {
-	Code string // stable, for programs: see the Code constants
-	// one line for people: the failure, its place, and the text of the server; safe to print
-	Message    string
-	Hint       string        // suggestion for the next step; may be empty
+	Code       Code          // stable, for programs
+	Message    string        // one line for people: what failed, where, and the text of the server; safe to print
+	Hint       string        // what to do next; may be empty
 	HintCode   HintCode      // setting that the hint is about; usually empty
 	Server     string        // base URL of the server; may be empty
 	URL        string        // URL of the request, without keys; may be empty
@@ -28,32 +30,41 @@ type Error struct {
 	Err        error         // the cause; may be nil
 }
 
+// A Code identifies a kind of [Error]. It is an error itself, so that errors.Is(err,
+// client.CodeRateLimited) reports whether err is an *Error with that code. New codes may be
+// added; none changes its meaning.
+type Code string
+
+// Error returns the code.
+func (c Code) Error() string { return string(c) }
+
 // Codes of an [Error].
 const (
-	CodeInvalid      = "invalid"       // the input is not a query
-	CodeInput        = "input"         // the input could not be read
-	CodeNoService    = "no_service"    // the bootstrap registries list no server
-	CodeHTTPOnly     = "http_only"     // the only known servers use plain http
-	CodeNotFound     = "not_found"     // status 404
-	CodeRateLimited  = "rate_limited"  // status 429, or another response with that meaning
-	CodeBadRequest   = "bad_request"   // status 400
-	CodeUnauthorized = "unauthorized"  // status 401
-	CodeForbidden    = "forbidden"     // status 403
-	CodeRejected     = "rejected"      // another status 4xx
-	CodeUnsupported  = "not_supported" // status 422 or 501
-	CodeServerError  = "server_error"  // another status 5xx, or 408, 421 or 425
-	CodeNotRDAP      = "not_rdap"      // the response is not RDAP
-	CodeTooLarge     = "too_large"     // the body is over the limit
-	CodeTLS          = "tls"           // the TLS handshake failed or the certificate is invalid
-	CodeDNS          = "dns"           // the host name of the server does not resolve
-	CodeRefused      = "refused"       // the server refused the connection
-	CodeTimeout      = "timeout"       // no response in time
-	CodeTransport    = "transport"     // the connection failed in another way
-	CodeProxy        = "proxy"         // the proxy could not be reached, or refused the connection
-	CodeNotPublic    = "not_public"    // a registry or a server referred to a private or local address
-	CodeRedirect     = "redirect"      // the redirects form a loop, are too many, or must not be followed
-	CodeBootstrap    = "bootstrap"     // the server could not be determined; no_service does not apply
-	CodeCanceled     = "canceled"      // the caller canceled the lookup
+	CodeInvalid      Code = "invalid"       // the input is not a query
+	CodeInput        Code = "input"         // the input could not be read
+	CodeNoService    Code = "no_service"    // the bootstrap registries list no server
+	CodeHTTPOnly     Code = "http_only"     // the only known servers use plain http
+	CodeNotFound     Code = "not_found"     // status 404
+	CodeRateLimited  Code = "rate_limited"  // status 429, or another response with that meaning
+	CodeBadRequest   Code = "bad_request"   // status 400
+	CodeUnauthorized Code = "unauthorized"  // status 401
+	CodeForbidden    Code = "forbidden"     // status 403
+	CodeRejected     Code = "rejected"      // another status 4xx
+	CodeUnsupported  Code = "not_supported" // status 422 or 501
+	CodeServerError  Code = "server_error"  // another status 5xx, or 408, 421 or 425
+	CodeNotRDAP      Code = "not_rdap"      // the response is not RDAP
+	CodeTooLarge     Code = "too_large"     // the body is over the limit
+	CodeTLS          Code = "tls"           // the TLS handshake failed or the certificate is invalid
+	CodeDNS          Code = "dns"           // the host name of the server does not resolve
+	CodeRefused      Code = "refused"       // the server refused the connection
+	CodeTimeout      Code = "timeout"       // no response in time
+	CodeTransport    Code = "transport"     // the connection failed in another way
+	CodeProxy        Code = "proxy"         // the proxy could not be reached, or refused the connection
+	CodeNotPublic    Code = "not_public"    // a registry or a server referred to a private or local address
+	CodeRedirect     Code = "redirect"      // the redirects form a loop, are too many, or must not be followed
+	CodeBootstrap    Code = "bootstrap"     // the server could not be determined; no_service does not apply
+	CodeCanceled     Code = "canceled"      // the caller canceled the lookup, or closed the Client
+	CodeNotSent      Code = "not_sent"      // the lookup ended, as canceled or timed out, before its first request
 )
 
 // A HintCode names the setting that an [Error.Hint] is about, for programs that have their own
@@ -86,6 +97,46 @@ func (e *Error) Unwrap() error {
 		return nil
 	}
 	return e.Err
+}
+
+// Is reports whether target is the [Code] of e.
+func (e *Error) Is(target error) bool {
+	code, ok := target.(Code)
+	return ok && e != nil && e.Code == code
+}
+
+// Retryable reports whether the same query may be answered later: the server limited requests
+// or failed, the connection failed, or time ran out. Config.Attempts counts retries of these
+// errors. If RetryAfter is not 0, the server asks for that delay.
+func (e *Error) Retryable() bool {
+	return e != nil && (e.Code == CodeRateLimited || e.transient())
+}
+
+// canceled reports whether the caller canceled the lookup, rather than that time ran out.
+func (e *Error) canceled() bool {
+	return e != nil && (e.Code == CodeCanceled || e.Code == CodeNotSent && !errors.Is(e, context.DeadlineExceeded))
+}
+
+// transient reports whether a request that failed like this may succeed later or over another
+// connection: the connection failed, the time ran out, the response broke off, or the server or
+// a gateway failed (RFC 9110 section 15.6).
+func (e *Error) transient() bool {
+	switch e.Code {
+	case CodeTransport, CodeRefused, CodeTimeout:
+		// The body of a response that is not a success does not matter.
+		return e.Status == 0 || e.Status/100 == 2
+	case CodeDNS:
+		dns, ok := errors.AsType[*net.DNSError](e.Err)
+		return !ok || !dns.IsNotFound
+	case CodeProxy:
+		return proxyMayRecover(e.Err)
+	case CodeTLS:
+		permanent, _ := neterror.TLS(e.Err, false)
+		return permanent == ""
+	case CodeServerError:
+		return true
+	}
+	return false
 }
 
 // invalid returns the error of an input that is not a valid query. Secrets in URLs are

@@ -24,21 +24,19 @@ func ExampleError() {
 			continue
 		}
 		r, err := c.Lookup(context.Background(), q)
-		var e *client.Error
 		switch {
 		case err == nil:
 			fmt.Println(name, r.Verdict)
-		case !errors.As(err, &e):
-			fmt.Println(name, err)
-		case e.Code == client.CodeRateLimited:
-			fmt.Println(name, r.Verdict, "come back in", e.RetryAfter)
+		case errors.Is(err, client.CodeRateLimited):
+			fmt.Println(name, r.Verdict, "come back in", r.Refusal.RetryAfter)
 		default:
-			fmt.Println(name, r.Verdict, e.Code)
+			e, _ := errors.AsType[*client.Error](err)
+			fmt.Println(name, r.Verdict, e.Code, e.Retryable())
 		}
 	}
 	// Output:
 	// alpha.example registered
 	// free.example not_found
-	// broken.example failed not_rdap
+	// broken.example failed not_rdap false
 	// busy.example rate_limited come back in 1h0m0s
 }

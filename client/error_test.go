@@ -1,8 +1,10 @@
 package client
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"testing"
 )
 
@@ -34,6 +36,42 @@ func TestResultErr(t *testing.T) {
 			if err != nil && (r.Refusal != nil || r.Failure != nil) && err != error(e) {
 				t.Errorf("%q: %v, want %v", verdict, err, e)
 			}
+		}
+	}
+}
+
+func TestErrorIs(t *testing.T) {
+	limited := fmt.Errorf("portfolio: %w", &Error{Code: CodeRateLimited, Message: "rate limited (429)"})
+	if !errors.Is(limited, CodeRateLimited) || errors.Is(limited, CodeTimeout) || errors.Is(limited, ErrClosed) {
+		t.Error("errors.Is does not compare the code")
+	}
+	// The code of the cause does not count: it is that of another request.
+	if errors.Is(&Error{Code: CodeBootstrap, Err: errors.New("timeout")}, CodeTimeout) {
+		t.Error("errors.Is compares text")
+	}
+}
+
+func TestRetryable(t *testing.T) {
+	for _, tt := range []struct {
+		e    *Error
+		want bool
+	}{
+		{nil, false},
+		{&Error{Code: CodeRateLimited}, true},
+		{&Error{Code: CodeServerError, Status: 502}, true},
+		{&Error{Code: CodeTimeout}, true},
+		{&Error{Code: CodeTransport, Status: 200}, true},
+		{&Error{Code: CodeTransport, Status: 404}, false},
+		{&Error{Code: CodeDNS, Err: &net.DNSError{Err: "no such host", IsNotFound: true}}, false},
+		{&Error{Code: CodeDNS, Err: &net.DNSError{Err: "server misbehaving"}}, true},
+		{&Error{Code: CodeTLS, Err: x509.UnknownAuthorityError{}}, false},
+		{&Error{Code: CodeNotFound, Status: 404}, false},
+		{&Error{Code: CodeForbidden, Status: 403}, false},
+		{&Error{Code: CodeCanceled}, false},
+		{&Error{Code: CodeNotSent}, false},
+	} {
+		if got := tt.e.Retryable(); got != tt.want {
+			t.Errorf("%+v: %v, want %v", tt.e, got, tt.want)
 		}
 	}
 }

@@ -170,7 +170,7 @@ func (c *Client) recordLink(t *task) {
 	}
 	walk.rejectSeen(r)
 	t.attach(p, r)
-	if r.reason() != nil && r.reason().Code == CodeCanceled {
+	if r.reason().canceled() {
 		walk.pending = nil
 		return
 	}

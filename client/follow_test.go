@@ -208,7 +208,7 @@ func TestReferralFails(t *testing.T) {
 		name     string
 		how      []rdaptest.Behaviour
 		verdict  client.Verdict
-		code     string
+		code     client.Code
 		status   int
 		requests int
 	}{
@@ -241,7 +241,7 @@ func TestReferralFails(t *testing.T) {
 				t.Fatal("no result of the registrar")
 			}
 			checkResult(t, g)
-			code := ""
+			code := client.Code("")
 			if client.ErrorOf(g) != nil {
 				code = client.ErrorOf(g).Code
 			}

@@ -73,12 +73,12 @@ func (c *Client) resolve(ctx context.Context, q Query) (bootstrap.Answer, *Error
 		return bootstrap.Answer{}, q.noServer()
 	}
 	if c.isClosed() {
-		return bootstrap.Answer{}, closedWhile("finding the server for "+visible(q.String()), nil)
+		return bootstrap.Answer{}, unsent(closedWhile("finding the server for "+visible(q.String()), nil))
 	}
 	answer, err := c.cfg.Resolver.Resolve(ctx, question)
 	switch {
 	case err != nil && ctx.Err() == nil && c.isClosed():
-		return bootstrap.Answer{}, closedWhile("finding the server for "+visible(q.String()), err)
+		return bootstrap.Answer{}, unsent(closedWhile("finding the server for "+visible(q.String()), err))
 	case err != nil:
 		return bootstrap.Answer{}, resolveError(ctx, q, err)
 	}
@@ -137,6 +137,7 @@ func resolveError(ctx context.Context, q Query, err error) *Error {
 		}
 	case ctx.Err() != nil:
 		stopped(ctx, e, "finding the server for "+visible(q.String()))
+		unsent(e)
 	}
 	return e
 }
@@ -301,10 +302,12 @@ func (c *Client) lookupShared(ctx context.Context, r *Result, servers bootstrap.
 				return shared
 			}
 		case <-ctx.Done():
+			r.Shared = true
 			c.stop(ctx, t, "waiting for the response to an identical lookup")
 			r.Time = time.Now()
 			return r
 		case <-c.closed:
+			r.Shared = true
 			c.stop(ctx, t, "waiting for the response to an identical lookup")
 			r.Time = time.Now()
 			return r

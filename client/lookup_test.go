@@ -105,7 +105,7 @@ func TestLookupNoService(t *testing.T) {
 	for _, tt := range []struct {
 		err     error
 		verdict client.Verdict
-		code    string
+		code    client.Code
 		is      error
 	}{
 		{fmt.Errorf("nothing: %w", bootstrap.ErrNoService), client.NoService, client.CodeNoService, bootstrap.ErrNoService},

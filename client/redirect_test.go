@@ -115,7 +115,7 @@ func TestRedirectOdd(t *testing.T) {
 		name     string
 		how      []rdaptest.Behaviour
 		verdict  client.Verdict
-		code     string
+		code     client.Code
 		says     string
 		requests int
 	}{
@@ -135,7 +135,7 @@ func TestRedirectOdd(t *testing.T) {
 			s.On("/x/*", rdaptest.JSON(domainWith("alpha.example")))
 			s.On("/page", html)
 			r := a.lookup(t, mustParse(t, "", "alpha.example"))
-			code, message := "", ""
+			code, message := client.Code(""), ""
 			if client.ErrorOf(r) != nil {
 				code, message = client.ErrorOf(r).Code, client.ErrorOf(r).Message
 			}

@@ -111,6 +111,25 @@ func (r *Result) fail(e *Error) {
 	r.Failure, r.Refusal, r.Verdict = e, nil, verdictOf(e)
 }
 
+// end sets Failure to the error of a caller that gave up. The code tells lookups without a
+// request from those without a response.
+func (r *Result) end(e *Error) {
+	if !r.Sent() && !r.Shared {
+		unsent(e)
+	}
+	r.fail(e)
+}
+
+func unsent(e *Error) *Error {
+	e.Code = CodeNotSent
+	return e
+}
+
+// Sent reports whether Attempts is not 0: at least one request was sent for the query, or a
+// connection for the request was attempted. A lookup that ended before that was rejected by a
+// limit of its server, a server that is down, the cache, the end of its context or Close.
+func (r *Result) Sent() bool { return r.Attempts > 0 }
+
 // refuse sets Refusal and the verdict of its code.
 func (r *Result) refuse(e *Error) {
 	r.Refusal, r.Failure, r.Verdict = e, nil, verdictOf(e)

@@ -2,14 +2,10 @@ package client
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"time"
-
-	"github.com/rdapq/rdapq/internal/neterror"
 )
 
 // Back-off after a failure.
@@ -181,7 +177,7 @@ func (c *Client) outcome(ctx context.Context, t *task, unreachable bool, now tim
 		throttled:   r.Verdict == RateLimited,
 		retryAfter:  r.reason().RetryAfter,
 		session:     t.suspectSession,
-		transient:   transient(r) || t.walled && t.batch,
+		transient:   r.reason().transient() || t.walled && t.batch,
 		connection:  r.reason().Code == CodeTransport,
 	}
 	if t.batch && t.host != nil && o.transient {
@@ -232,29 +228,6 @@ func (c Config) maxWait(batch bool) time.Duration {
 	default:
 		return DefaultMaxWait
 	}
-}
-
-// transient reports whether the failed request of r may succeed later or over another
-// connection. A request may succeed later if the connection failed, the time ran out, the
-// response broke off, or the server or a gateway failed (RFC 9110 section 15.6).
-func transient(r *Result) bool {
-	e := r.reason()
-	switch e.Code {
-	case CodeTransport, CodeRefused, CodeTimeout:
-		// Only a success needs its body.
-		return r.Status == 0 || r.Status/100 == 2
-	case CodeDNS:
-		dns, ok := errors.AsType[*net.DNSError](e.Err)
-		return !ok || !dns.IsNotFound
-	case CodeProxy:
-		return proxyMayRecover(e.Err)
-	case CodeTLS:
-		permanent, _ := neterror.TLS(e.Err, false)
-		return permanent == ""
-	case CodeServerError:
-		return true
-	}
-	return false
 }
 
 // isOutageStatus reports whether a status means that the server itself is unavailable.

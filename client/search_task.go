@@ -64,7 +64,7 @@ func (helpStage) complete(_ context.Context, c *Client, t *task) (more bool) {
 		c.helps.Put(s.base, nil) // the server announces nothing
 	default:
 		c.helps.Failed(s.base, time.Now())
-		if e := got.reason(); got.Verdict != Failed || got.Status == 0 || e.Code == CodeCanceled {
+		if e := got.reason(); got.Verdict != Failed || got.Status == 0 || e.canceled() {
 			s.refuse(t, e)
 			return false
 		}

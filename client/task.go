@@ -302,7 +302,7 @@ func (c *Client) stop(ctx context.Context, t *task, doing string) {
 		e = closedWhile(doing, nil)
 	}
 	e.Server = t.result.Server
-	t.result.fail(e)
+	t.result.end(e)
 }
 
 // closedWhile returns the error of a lookup that Close ended.

@@ -64,7 +64,7 @@ func (r *Result) judge(a response, speaks bool) {
 
 // classifyStatus returns the error code of a status (RFC 7480 section 5, RFC 9082 section
 // 4.3), its description and a hint.
-func (r *Result) classifyStatus(status int, w rdap.ErrorBody, wait time.Duration) (code, what, hint string) {
+func (r *Result) classifyStatus(status int, w rdap.ErrorBody, wait time.Duration) (code Code, what, hint string) {
 	switch {
 	case r.noServiceForName(status, w):
 		return CodeNoService, "no RDAP service known for " + visible(noServiceFor(r.Query)) + ", according to a redirect-only server", hintServer

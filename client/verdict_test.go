@@ -27,7 +27,7 @@ func TestVerdict(t *testing.T) {
 		name     string
 		answer   []rdaptest.Behaviour
 		verdict  client.Verdict
-		code     string
+		code     client.Code
 		message  string // part of the message
 		warnings int
 	}{
@@ -101,7 +101,7 @@ func TestVerdict(t *testing.T) {
 			s, a := newPair(t, rdaptest.Config{}, client.Config{Attempts: 1})
 			s.On("/domain/alpha.example", tt.answer...)
 			r := a.lookup(t, mustParse(t, "", "alpha.example"))
-			code, message := "", ""
+			code, message := client.Code(""), ""
 			if client.ErrorOf(r) != nil {
 				code, message = client.ErrorOf(r).Code, client.ErrorOf(r).Message
 				if client.ErrorOf(r).Server != s.URL() || client.ErrorOf(r).URL != r.URL || client.ErrorOf(r).Status != r.Status {

@@ -79,9 +79,9 @@ func explain(err error) string {
 	switch {
 	case !ok:
 		return err.Error()
-	case e.Code == client.CodeRateLimited:
+	case errors.Is(err, client.CodeRateLimited):
 		return fmt.Sprintf("try again in %v", e.RetryAfter)
-	case e.Code == client.CodeTimeout || e.Code == client.CodeServerError:
+	case e.Retryable():
 		return "try again later"
 	case e.Hint != "":
 		return e.Message + " (" + e.Hint + ")"

@@ -257,7 +257,7 @@ func (a *app) receipt(file *os.File, report render.Report) error {
 }
 
 // hints maps error codes to hints that name flags or files of the command.
-var hints = map[string]string{
+var hints = map[client.Code]string{
 	client.CodeNotPublic:    "use --server to query it by name, or --allow-private to allow private addresses (for test labs)",
 	client.CodeUnauthorized: "put credentials in ~/.config/rdapq/credentials or in $" + credentialsVariable,
 	client.CodeHTTPOnly:     "use --allow-http to query it anyway; the response can be tampered with in transit",

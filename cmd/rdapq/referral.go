@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -166,7 +168,7 @@ func (o *referralOptions) shown(r *client.Result) *client.Result {
 // wasAbandoned reports whether a lookup was canceled before all its requests were sent.
 func wasAbandoned(r *client.Result) bool {
 	for ; r != nil; r = r.Registrar {
-		if r.Failure != nil && r.Failure.Code == client.CodeCanceled || slices.ContainsFunc(r.Related, wasAbandoned) {
+		if errors.Is(r.Failure, client.CodeCanceled) || errors.Is(r.Failure, client.CodeNotSent) && !errors.Is(r.Failure, context.DeadlineExceeded) || slices.ContainsFunc(r.Related, wasAbandoned) {
 			return true
 		}
 	}

@@ -133,7 +133,7 @@ func errorText(e *client.Error) string {
 	case e == nil:
 		return ""
 	case e.Message == "":
-		return e.Code
+		return string(e.Code)
 	}
 	return e.Message
 }

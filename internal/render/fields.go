@@ -189,7 +189,7 @@ func knownFields() []field {
 			}
 			return value{str: errorText(e), json: appendError(nil, e)}
 		}},
-		{name: "error.code", value: failure(func(e *client.Error) string { return e.Code })},
+		{name: "error.code", value: failure(func(e *client.Error) string { return string(e.Code) })},
 		{name: "error.message", value: failure(func(e *client.Error) string { return e.Message })},
 		{name: "error.hint", value: failure(func(e *client.Error) string { return e.Hint })},
 		{name: "shared", value: integer(func(r *r) int64 { return r.SharedLine })},

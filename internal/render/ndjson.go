@@ -144,7 +144,7 @@ func appendConn(dst []byte, t *pool.Trace) []byte {
 
 func appendError(dst []byte, e *client.Error) []byte {
 	o := object{dst: append(dst, '{')}
-	o.str("code", e.Code)
+	o.str("code", string(e.Code))
 	o.str("message", e.Message)
 	o.str("hint", e.Hint)
 	return append(o.dst, '}')

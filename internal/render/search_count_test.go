@@ -80,11 +80,11 @@ func TestResultsWithClass(t *testing.T) {
 // RDAP, and that the summary lists servers without any RDAP.
 func TestNotFoundWithoutRDAP(t *testing.T) {
 	var tally Tally
-	add := func(server string, v client.Verdict, code string, warnings ...client.Warning) *client.Result {
+	add := func(server string, v client.Verdict, code client.Code, warnings ...client.Warning) *client.Result {
 		r := searchOf(t, client.TypeDomain, "a.example", "", nil)
 		r.Server, r.Verdict, r.Status, r.Attempts, r.Warnings = server, v, 404, 1, warnings
 		if code != "" {
-			r.Failure = &client.Error{Code: code, Message: code}
+			r.Failure = &client.Error{Code: code, Message: string(code)}
 		}
 		tally.Add(r)
 		return r

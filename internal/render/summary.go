@@ -39,7 +39,7 @@ type failureKey struct{ code, server, cause string }
 // keyOf returns the group of the error in r.
 func keyOf(r *client.Result) failureKey {
 	failed := ErrorOf(r)
-	key := failureKey{code: failed.Code}
+	key := failureKey{code: string(failed.Code)}
 	if errno, ok := errors.AsType[syscall.Errno](failed.Err); ok {
 		key.cause = errno.Error()
 	} else if e, ok := errors.AsType[*pool.Error](failed.Err); ok && e.Timeout() {

@@ -19,7 +19,7 @@ import (
 func TestWriteSummary(t *testing.T) {
 	var tally Tally
 	var failures Failures
-	add := func(server string, v client.Verdict, code, message string) {
+	add := func(server string, v client.Verdict, code client.Code, message string) {
 		r := &client.Result{Server: server, Verdict: v, Attempts: 1}
 		if code != "" {
 			r.Failure = &client.Error{Code: code, Message: message}

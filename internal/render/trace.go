@@ -114,7 +114,7 @@ func (t *Traces) add(r *client.Result, label string) {
 	case r.Conn.ConnID == 0:
 		detail := "no connection"
 		if e := ErrorOf(r); e != nil {
-			detail += ": " + e.Code
+			detail += ": " + string(e.Code)
 		}
 		t.lookups = append(t.lookups, tracedLookup{label, []string{detail}, r.Time.Add(-r.Elapsed), timing.Steps{Queue: r.Elapsed}})
 	default:
