@@ -67,7 +67,7 @@ func run10k(b *testing.B, protocols rdaptest.Protocols, ask func(*testing.B, *rd
 func benchRdapq(b *testing.B, s *rdaptest.Server, names []string) {
 	a := newAsker(b, s.CA(), client.Config{Resolver: urls{s.URL()}, Jobs: benchJobs, PerHost: benchJobs})
 	count := 0
-	for r := range a.Batch(b.Context(), lines(names...)) {
+	for r := range a.Batch(b.Context(), lines(names...)).All() {
 		if r.Verdict != client.Registered {
 			b.Fatal(describe(r))
 		}

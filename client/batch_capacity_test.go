@@ -34,7 +34,7 @@ func TestBatchSlowServer(t *testing.T) {
 			for i := range c.lines {
 				texts = append(texts, fmt.Sprintf("n%d.example", i))
 			}
-			for r := range a.Batch(t.Context(), lines(texts...)) {
+			for r := range a.Batch(t.Context(), lines(texts...)).All() {
 				if r.Verdict != client.Registered || r.Attempts != 1 {
 					t.Errorf("%s after %d attempts: %v", describe(r), r.Attempts, client.ErrorOf(r))
 				}

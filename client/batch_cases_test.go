@@ -49,7 +49,7 @@ func TestBatchOfAServerThatStumbles(t *testing.T) {
 	}
 	classes := make(map[string]int)
 	seen := make([]bool, total+1)
-	for r := range a.Batch(t.Context(), lines(texts...)) {
+	for r := range a.Batch(t.Context(), lines(texts...)).All() {
 		checkResult(t, r)
 		if seen[r.Line] {
 			t.Errorf("line %d twice", r.Line)
@@ -82,7 +82,7 @@ func TestBatchConnections(t *testing.T) {
 		texts[i] = fmt.Sprintf("name%d.example", i)
 	}
 	count := 0
-	for r := range a.Batch(t.Context(), lines(texts...)) {
+	for r := range a.Batch(t.Context(), lines(texts...)).All() {
 		if count++; r.Verdict != client.Registered {
 			t.Errorf("%s: %s", r.Query, describe(r))
 		}

@@ -53,7 +53,7 @@ func TestBatchDialsOverlap(t *testing.T) {
 				texts = append(texts, fmt.Sprintf("n%d.s%d", i, server(i)))
 			}
 			count := 0
-			for r := range a.Batch(t.Context(), lines(texts...)) {
+			for r := range a.Batch(t.Context(), lines(texts...)).All() {
 				count++
 				if r.Verdict != client.Registered {
 					t.Errorf("%s: %v", describe(r), client.ErrorOf(r))

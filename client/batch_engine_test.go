@@ -25,6 +25,7 @@ func (byLabel) Resolve(_ context.Context, q bootstrap.Question) (bootstrap.Answe
 // that it can run in a synctest bubble.
 type engine struct {
 	c     *Client
+	b     *Batch
 	begin time.Time
 	asked map[string][]time.Duration // times of the requests, by server
 	seen  map[int64]*Result
@@ -48,6 +49,7 @@ func run(t testing.TB, cfg Config, inputs iter.Seq2[Input, error], answer play, 
 	defer cancel()
 	e := &engine{c: c, begin: time.Now(), asked: make(map[string][]time.Duration), seen: make(map[int64]*Result)}
 	b := newBatch(ctx, c)
+	e.b = b
 	requests := make(chan func(), 1) // serves as a lock that synctest treats as durably blocking
 	b.try = func(ctx context.Context, k *task) bool {
 		requests <- nil

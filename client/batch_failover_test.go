@@ -24,7 +24,7 @@ func TestBatchNextServer(t *testing.T) {
 		texts = append(texts, fmt.Sprintf("n%d.example", i))
 	}
 	count, tried := 0, 0
-	for r := range a.Batch(t.Context(), lines(texts...)) {
+	for r := range a.Batch(t.Context(), lines(texts...)).All() {
 		count++
 		if r.Verdict != client.Registered || r.Server != good.URL() || len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0].Message, "tried another server: ") {
 			t.Errorf("%s at %s", describe(r), r.Server)
@@ -77,7 +77,7 @@ func TestBatchGroup(t *testing.T) {
 		texts = append(texts, fmt.Sprintf("n%d.one", i), fmt.Sprintf("n%d.two", i))
 	}
 	got := map[client.Verdict]int{}
-	for r := range a.Batch(t.Context(), lines(texts...)) {
+	for r := range a.Batch(t.Context(), lines(texts...)).All() {
 		got[r.Verdict]++
 	}
 	if got[client.Registered] != 10 || got[client.RateLimited] != 10 {
@@ -86,7 +86,7 @@ func TestBatchGroup(t *testing.T) {
 	if n := one.Counts().Requests + two.Counts().Requests; n != 10 {
 		t.Errorf("%d requests", n)
 	}
-	if p := a.Progress(); len(p.Servers) != 1 || p.Servers[0].Server != "both" || p.Servers[0].Rate.N != 10 {
-		t.Errorf("%+v", p.Servers)
+	if s := a.Servers(); len(s) != 1 || s[0].Server != "both" || s[0].Rate.N != 10 {
+		t.Errorf("%+v", s)
 	}
 }

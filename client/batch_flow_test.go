@@ -32,7 +32,7 @@ func TestEngineSpills(t *testing.T) {
 			}
 			return Registered, gate.Outcome{Kind: gate.Answered}
 		}, func(e *engine, _ *Result) bool {
-			p := e.c.Progress()
+			p := e.b.Progress()
 			spilled, inMemory = max(spilled, p.Spilled), max(inMemory, p.Read-p.Done-p.Spilled)
 			return true
 		})
@@ -58,7 +58,7 @@ func TestEngineNoSpill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		most := int64(0)
 		e := run(t, Config{Jobs: 4, PerHost: 1, SpillDir: "/nowhere/at/all"}, numbered(20_000, "slow", "slow", "slow", "fast"), after(time.Millisecond), func(e *engine, _ *Result) bool {
-			p := e.c.Progress()
+			p := e.b.Progress()
 			most = max(most, p.Read-p.Done)
 			return true
 		})
@@ -118,7 +118,7 @@ func TestEngineDrain(t *testing.T) {
 		e := run(t, Config{SpillDir: t.TempDir()}, inputs, after(time.Second), func(e *engine, r *Result) bool {
 			if drained == 0 {
 				drained = time.Since(e.begin)
-				e.c.Drain()
+				e.b.Drain()
 			}
 			return true
 		})
@@ -127,14 +127,14 @@ func TestEngineDrain(t *testing.T) {
 			t.Errorf("%d of %d inputs: %v, %d asked", len(e.seen), read, v, len(e.asked["one.example"]))
 		}
 		for _, r := range e.seen {
-			if r.Verdict == Failed && (ErrorOf(r).Code != CodeCanceled || !strings.HasPrefix(ErrorOf(r).Message, "not sent: the batch was ended")) {
+			if r.Verdict == Failed && (ErrorOf(r).Code != CodeNotSent || !strings.HasPrefix(ErrorOf(r).Message, "not sent: the batch was ended")) {
 				t.Errorf("%+v", ErrorOf(r))
 			}
 		}
 		if took := time.Since(e.begin) - drained; took > time.Second {
 			t.Errorf("it went on for %v", took)
 		}
-		if p := e.c.Progress(); p.Read != int64(read) || p.Done != int64(read) || p.InFlight != 0 || p.Queued != 0 || len(p.Servers) != 1 || p.Verdicts[Failed] != int64(v[Failed]) {
+		if p := e.b.Progress(); p.Read != int64(read) || p.Done != int64(read) || p.InFlight != 0 || p.Queued != 0 || len(p.Servers) != 1 || p.Verdicts[Failed] != int64(v[Failed]) {
 			t.Errorf("%+v", p)
 		}
 	})

@@ -49,7 +49,7 @@ func TestBatchWaitsForRestart(t *testing.T) {
 				defer close(back)
 				var before int64
 				for t.Context().Err() == nil && (before == 0 || failed.Load() < before+2) {
-					if before == 0 && c.Progress().Servers[0].Dead {
+					if before == 0 && c.Servers()[0].Dead {
 						before = failed.Load()
 					}
 					time.Sleep(time.Millisecond)
@@ -57,7 +57,7 @@ func TestBatchWaitsForRestart(t *testing.T) {
 				s.SetConnRules(rdaptest.ConnRules{})
 			}
 			count := 0
-			for r := range c.Batch(t.Context(), lines(texts...)) {
+			for r := range c.Batch(t.Context(), lines(texts...)).All() {
 				if r.Verdict != client.Registered {
 					t.Errorf("%s: %v", describe(r), client.ErrorOf(r))
 				}
@@ -95,7 +95,7 @@ func TestBatchPoolClosed(t *testing.T) {
 		texts = append(texts, fmt.Sprintf("n%d.example", i))
 	}
 	count := 0
-	for r := range c.Batch(t.Context(), lines(texts...)) {
+	for r := range c.Batch(t.Context(), lines(texts...)).All() {
 		if count++; count == 20 {
 			p.Close()
 		}
@@ -106,7 +106,7 @@ func TestBatchPoolClosed(t *testing.T) {
 	if count != len(texts) {
 		t.Errorf("%d results", count)
 	}
-	if c.Progress().Servers != nil && c.Progress().Servers[0].Dead {
+	if c.Servers() != nil && c.Servers()[0].Dead {
 		t.Error("the server passes for dead")
 	}
 }

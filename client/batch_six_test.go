@@ -102,7 +102,8 @@ func testSixServers(t *testing.T) {
 	seen := make([]bool, len(texts)+1)
 	left := counts["fast"]
 	got := map[string]map[client.Verdict]int{}
-	for r := range a.Batch(t.Context(), lines(texts...)) {
+	batch := a.Batch(t.Context(), lines(texts...))
+	for r := range batch.All() {
 		checkResult(t, r)
 		if seen[r.Line] || r.Query.Text != texts[r.Line-1] {
 			t.Fatalf("line %d: seen %v, %q for %q", r.Line, seen[r.Line], r.Query.Text, texts[r.Line-1])
@@ -139,7 +140,10 @@ func testSixServers(t *testing.T) {
 	if n := servers["html"].Counts().Requests; n != 3*int64(counts["html"]) {
 		t.Errorf("%d requests for %d lines that always fail, want 3 each", n, counts["html"])
 	}
-	p := a.Progress()
+	if err := batch.Err(); err != nil {
+		t.Error(err)
+	}
+	p := batch.Progress()
 	if p.Read != int64(len(texts)) || p.Done != p.Read || p.Queued+p.Spilled+p.InFlight != 0 || len(p.Servers) != 6 {
 		t.Errorf("%+v", p)
 	}
@@ -164,7 +168,7 @@ func TestBatchBlackHole(t *testing.T) {
 			s, a := newPair(t, cfg, client.Config{Timeout: 300 * time.Millisecond, ConnectTimeout: 300 * time.Millisecond, MaxWait: 3 * time.Second})
 			s.On("*", rdaptest.Hang())
 			count, notAsked := 0, 0
-			for r := range a.Batch(t.Context(), lines(names(100)...)) {
+			for r := range a.Batch(t.Context(), lines(names(100)...)).All() {
 				checkResult(t, r)
 				if count++; r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTimeout {
 					t.Error(describe(r))
@@ -237,7 +241,7 @@ func TestLookupRate(t *testing.T) {
 	}
 	// In a batch, a redirect waits for its host, and the line gets a result as well.
 	count := 0
-	for r := range a.Batch(t.Context(), lines("f.one", "g.two", "h.two")) {
+	for r := range a.Batch(t.Context(), lines("f.one", "g.two", "h.two")).All() {
 		if count++; r.Verdict != client.RateLimited {
 			t.Errorf("%s: %s", r.Query, describe(r))
 		}
@@ -268,7 +272,7 @@ func testBatchRedirectParks(t *testing.T) {
 		texts = append(texts, fmt.Sprintf("n%d.example", i))
 	}
 	count := 0
-	for r := range a.Batch(t.Context(), lines(texts...)) {
+	for r := range a.Batch(t.Context(), lines(texts...)).All() {
 		if count++; r.Verdict != client.Registered || r.Attempts != 1 || r.Server != door.URL() || r.FinalURL == r.URL {
 			t.Errorf("%s after %d attempts, %s", describe(r), r.Attempts, r.FinalURL)
 		}
@@ -296,7 +300,7 @@ func TestBatchMemory(t *testing.T) {
 			texts = append(texts, fmt.Sprintf("n%d.example", i))
 		}
 		count := 0
-		for r := range a.Batch(t.Context(), lines(texts...)) {
+		for r := range a.Batch(t.Context(), lines(texts...)).All() {
 			if count++; r.Verdict != client.Registered || len(r.Raw) < size {
 				t.Errorf("%s, %d octets", describe(r), len(r.Raw))
 			}
@@ -324,8 +328,8 @@ func TestBatchMemoryNested(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	count := 0
-	for r := range a.Batch(ctx, lines("a.example", "b.example", "c.example")) {
-		for inner := range a.Batch(ctx, lines("d.example", "e.example")) {
+	for r := range a.Batch(ctx, lines("a.example", "b.example", "c.example")).All() {
+		for inner := range a.Batch(ctx, lines("d.example", "e.example")).All() {
 			if inner.Verdict != client.Registered {
 				t.Fatal(describe(inner))
 			}

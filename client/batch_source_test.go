@@ -52,10 +52,10 @@ func TestSourceWaits(t *testing.T) {
 					if r.Verdict == Registered {
 						n++
 					}
-					p := e.c.Progress()
+					p := e.b.Progress()
 					most = max(most, p.Queued)
 					if n == results {
-						e.c.Drain()
+						e.b.Drain()
 					}
 					return true
 				})
@@ -66,7 +66,7 @@ func TestSourceWaits(t *testing.T) {
 				if strings.Count(logged.String(), "reading pauses") != 1 || !strings.Contains(logged.String(), tt.warn) {
 					t.Errorf("warnings: %q", logged.String())
 				}
-				if p := e.c.Progress(); p.Queued != 0 || p.Spilled != 0 {
+				if p := e.b.Progress(); p.Queued != 0 || p.Spilled != 0 {
 					t.Errorf("%+v", p)
 				}
 			})

@@ -87,7 +87,7 @@ func TestBatchOneResultEach(t *testing.T) {
 	}
 	seen := make([]bool, total+1)
 	count := 0
-	for r := range a.Batch(t.Context(), lines(texts...)) {
+	for r := range a.Batch(t.Context(), lines(texts...)).All() {
 		checkResult(t, r)
 		if seen[r.Line] || r.Query.Text != texts[r.Line-1] {
 			t.Fatalf("line %d: seen %v, text %q, want %q", r.Line, seen[r.Line], r.Query.Text, texts[r.Line-1])
@@ -171,7 +171,7 @@ func TestBatchCaps(t *testing.T) {
 				texts = append(texts, fmt.Sprintf("n%d.one", i), fmt.Sprintf("n%d.two", i))
 			}
 			count := 0
-			for r := range a.Batch(t.Context(), lines(texts...)) {
+			for r := range a.Batch(t.Context(), lines(texts...)).All() {
 				if count++; r.Verdict != client.Registered {
 					t.Errorf("%s", describe(r))
 				}
@@ -220,7 +220,7 @@ func TestBatchUsesAllJobs(t *testing.T) {
 		close(release)
 	}()
 	count := 0
-	for r := range a.Batch(ctx, lines(texts...)) {
+	for r := range a.Batch(ctx, lines(texts...)).All() {
 		if count++; r.Verdict != client.Registered {
 			t.Fatalf("%s", describe(r))
 		}
@@ -248,7 +248,7 @@ func TestBatchBreak(t *testing.T) {
 		}
 	}
 	count := 0
-	for range a.Batch(t.Context(), endless) {
+	for range a.Batch(t.Context(), endless).All() {
 		if count++; count == 5 {
 			break
 		}
@@ -267,7 +267,7 @@ func TestBatchPanic(t *testing.T) {
 				t.Error("the panic of the loop is lost")
 			}
 		}()
-		for range a.Batch(t.Context(), lines(slices.Repeat([]string{"alpha.example"}, 1000)...)) {
+		for range a.Batch(t.Context(), lines(slices.Repeat([]string{"alpha.example"}, 1000)...)).All() {
 			panic("in the loop")
 		}
 	}()
@@ -293,18 +293,61 @@ func TestBatchCanceled(t *testing.T) {
 		}
 	}
 	seen := map[int64]bool{}
-	for r := range a.Batch(ctx, inputs) {
+	batch := a.Batch(ctx, inputs)
+	for r := range batch.All() {
 		checkResult(t, r)
 		if seen[r.Line] {
 			t.Errorf("line %d twice", r.Line)
 		}
 		seen[r.Line] = true
-		if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeCanceled || !errors.Is(client.ErrorOf(r), context.Canceled) {
+		if r.Verdict != client.Failed || !gaveUp(r) || !errors.Is(client.ErrorOf(r), context.Canceled) {
 			t.Errorf("line %d: %s", r.Line, describe(r))
 		}
 	}
 	if len(seen) != given {
 		t.Errorf("%d results for %d inputs read", len(seen), given)
+	}
+	if err := batch.Err(); !errors.Is(err, client.ErrUnfinished) || !errors.Is(err, context.Canceled) {
+		t.Errorf("Err returns %v", err)
+	}
+}
+
+// Err is nil after the end of the sequence only, and a batch runs once.
+func TestBatchErr(t *testing.T) {
+	_, a := newPair(t, rdaptest.Config{}, client.Config{})
+	batch := a.Batch(t.Context(), lines("alpha.example", "no name", "beta.example"))
+	if err := batch.Err(); err != client.ErrUnfinished {
+		t.Errorf("before the loop: %v", err)
+	}
+	n := 0
+	for range batch.All() {
+		n++
+		if err := batch.Err(); err != client.ErrUnfinished {
+			t.Errorf("in the loop: %v", err)
+		}
+	}
+	if err := batch.Err(); n != 3 || err != nil {
+		t.Errorf("%d results, Err returns %v", n, err)
+	}
+	for range batch.All() {
+		t.Error("a second loop has results")
+	}
+	for name, end := range map[string]func(*client.Batch) (more bool){
+		"break": func(*client.Batch) bool { return false },
+		"drain": func(b *client.Batch) bool { b.Drain(); return true },
+	} {
+		batch := a.Batch(t.Context(), lines(slices.Repeat([]string{"alpha.example"}, 5000)...))
+		for range batch.All() {
+			if !end(batch) {
+				break
+			}
+		}
+		if err := batch.Err(); err != client.ErrUnfinished {
+			t.Errorf("after %s: %v", name, err)
+		}
+		if p := batch.Progress(); p.Read == 0 || p.Queued+p.InFlight != 0 {
+			t.Errorf("after %s: %+v", name, p)
+		}
 	}
 }
 
@@ -323,7 +366,7 @@ func TestBatchBlockedInput(t *testing.T) {
 		}
 	}
 	count := 0
-	for r := range a.Batch(ctx, inputs) {
+	for r := range a.Batch(ctx, inputs).All() {
 		count++
 		if r.Verdict != client.Registered {
 			t.Errorf("%s", describe(r))
@@ -347,7 +390,7 @@ func TestBatchInputs(t *testing.T) {
 			yield(client.Input{Line: 4, Type: client.TypeHelp, Server: s.URL()}, nil)
 	}
 	got := map[int64]*client.Result{}
-	for r := range a.Batch(t.Context(), inputs) {
+	for r := range a.Batch(t.Context(), inputs).All() {
 		checkResult(t, r)
 		got[r.Line] = r
 	}
@@ -370,7 +413,7 @@ func TestBatchInputs(t *testing.T) {
 
 func TestBatchEmpty(t *testing.T) {
 	_, a := newPair(t, rdaptest.Config{}, client.Config{})
-	for r := range a.Batch(t.Context(), lines()) {
+	for r := range a.Batch(t.Context(), lines()).All() {
 		t.Errorf("a result of nothing: %s", describe(r))
 	}
 }

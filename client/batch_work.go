@@ -17,7 +17,7 @@ const (
 )
 
 // work takes inputs from the queue until there are none left.
-func (b *batch) work() {
+func (b *Batch) work() {
 	for {
 		if !b.workOne() {
 			return
@@ -27,7 +27,7 @@ func (b *batch) work() {
 
 // workOne processes one item of the queue. It returns false if there are no more, and
 // after a panic, which the loop over the results repeats.
-func (b *batch) workOne() (more bool) {
+func (b *Batch) workOne() (more bool) {
 	var it *item
 	defer func() {
 		if v := recover(); v != nil {
@@ -59,7 +59,7 @@ func (b *batch) workOne() (more bool) {
 }
 
 // handle carries out the decision of the queue about an item.
-func (b *batch) handle(it *item, k gate.Decision) itemOutcome {
+func (b *Batch) handle(it *item, k gate.Decision) itemOutcome {
 	if k.Verdict == notLoaded {
 		if f := b.loadItem(it); f != outcomeCompleted {
 			return f
@@ -105,7 +105,7 @@ func (b *batch) handle(it *item, k gate.Decision) itemOutcome {
 // loadItem parses and resolves an input from the temporary file, and coalesces it with a
 // duplicate that was read while it waited. It returns outcomeCompleted if the item is
 // ready to be sent.
-func (b *batch) loadItem(it *item) itemOutcome {
+func (b *Batch) loadItem(it *item) itemOutcome {
 	if it.loaded && !it.maybeDuplicate {
 		return outcomeCompleted
 	}
@@ -130,7 +130,7 @@ func (b *batch) loadItem(it *item) itemOutcome {
 }
 
 // setHost sets the host of the next request of an item.
-func (b *batch) setHost(it *item) {
+func (b *Batch) setHost(it *item) {
 	if it.redirect != nil {
 		return // enter has set the host
 	}
@@ -139,7 +139,7 @@ func (b *batch) setHost(it *item) {
 
 // finish emits the results of an item and of its duplicates. The last one emitted holds
 // the memory of the body.
-func (b *batch) finish(it *item) {
+func (b *Batch) finish(it *item) {
 	r := it.result
 	duplicates := b.queue.takeDuplicates(it)
 	if it.readFor != nil {

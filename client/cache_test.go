@@ -209,7 +209,7 @@ func TestCacheBatch(t *testing.T) {
 	}
 	for round, want := range []int{0, 50} {
 		cached, all := 0, 0
-		for r := range a.Batch(t.Context(), lines(texts...)) {
+		for r := range a.Batch(t.Context(), lines(texts...)).All() {
 			all++
 			if r.Verdict != client.Registered {
 				t.Errorf("%s", describe(r))

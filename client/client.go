@@ -66,7 +66,7 @@ type Client struct {
 
 	hosts   *gate.Hosts
 	memory  *memoryBudget // budget of single lookups
-	tallies tallies
+	batches batches
 	helps   helpcache.Cache
 	flights flights
 
@@ -127,11 +127,11 @@ func New(cfg Config) (*Client, error) {
 // ErrClosed is wrapped by the errors of a closed [Client].
 var ErrClosed = errors.New("client: closed")
 
-// Close ends all lookups and closes what New made. Batches end as with [Client.Drain], waiting
-// lookups end immediately, and no further request is sent. Lookups that were not sent end with
-// [CodeCanceled] and an error that wraps [ErrClosed]. Requests in flight end in the same way on
-// a Pool that New made. Close does not affect a Transport, Resolver or limit.Store given in the
-// [Config]. Requests in flight on that Transport complete, but their redirects are not
+// Close ends all lookups and closes what New made. Batches end as with [Batch.Drain], waiting
+// lookups end immediately, and no further request is sent: lookups that were not sent end with
+// [CodeNotSent] and an error that wraps [ErrClosed]. Requests in flight on a Pool that New made
+// end with [CodeCanceled]. Close does not affect a Transport, Resolver or limit.Store given in the
+// [Config]: requests in flight on that Transport complete, but their redirects are not
 // followed.
 //
 // Close returns the error of saving Config.Budgets, or of closing what New made. A Client may
@@ -139,7 +139,7 @@ var ErrClosed = errors.New("client: closed")
 // of Close does not wait for the lookup that it belongs to.
 func (c *Client) Close() error {
 	c.closeOnce.Do(func() { close(c.closed) })
-	c.Drain()
+	c.batches.end(ErrClosed)
 	errs := []error{c.flushLimits()}
 	for _, closer := range slices.Backward(c.own) { // the Resolver uses the Pool
 		errs = append(errs, closer.Close())
@@ -156,44 +156,23 @@ func (c *Client) isClosed() bool {
 	}
 }
 
-// Batch looks up all inputs and yields exactly one Result for each, in the order in which they
-// complete; Result.Line identifies the input. An invalid query yields an [Invalid] Result. An
-// error of the sequence yields a [Failed] Result with [CodeInput], and does not end the batch.
-//
-// At most Config.Jobs lookups are concurrent, and at most Config.PerHost at one server. A
-// server that is slow, rate-limited or down delays only its own inputs. About 16 × Jobs inputs
-// wait in memory, however long the sequence. When the inputs for one server fill this window,
-// they are spilled to a temporary file (see Config.SpillDir). Reading pauses when
-// Config.MaxQueued inputs wait or the file has Config.MaxSpill bytes.
-//
-// A server that fails several times in a row (502, 503 or 504 without Retry-After, a refused or
-// reset connection, or no response) is paused and probed at growing intervals. Its inputs wait,
-// within Config.MaxWait, and are retried when it recovers. The wait for a server that never
-// gave a useful response is at most a minute. Inputs that would wait longer end without being
-// sent. Config.MaxWait describes refusals by a rate limit.
-//
-// A duplicate of an earlier input shares its lookup, unless the response to the last attempt
-// has begun to arrive. Each input has its own Result; the Result of a duplicate has Shared and
-// SharedLine set, and shares Raw, Header, Err and other data. A response is never used for an
-// input read after it, except through [Config].Cache.
-//
-// When ctx ends, reading stops and lookups in flight are canceled. Every input read so far
-// still yields its Result, with [CodeCanceled] or [CodeTimeout] unless it has another error. To
-// let lookups in flight complete, use [Client.Drain], or end the sequence. Breaking out of the
-// loop stops everything immediately.
-//
-// The sequence runs in its own goroutine. If the sequence, a Transport or another part of the
-// Config panics, the loop over the results panics with the same value. Batch waits for the
-// sequence to return. After the end of ctx, a Drain or a break, Batch waits only briefly for a
-// sequence that blocks, such as in a read of a terminal.
-func (c *Client) Batch(ctx context.Context, inputs iter.Seq2[Input, error]) iter.Seq[*Result] {
-	return func(yield func(*Result) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		b := newBatch(ctx, c)
-		b.run(cancel, inputs, yield)
-		b.panics.repanic() // if the sequence panicked after the loop ended
+// Batch returns a [Batch] that looks up all inputs. Nothing is read or sent before the loop
+// over [Batch.All].
+func (c *Client) Batch(ctx context.Context, inputs iter.Seq2[Input, error]) *Batch {
+	b := newBatch(ctx, c)
+	b.inputs = inputs
+	return b
+}
+
+// Servers returns the state of all servers that c has sent requests to, by name. It is cheap
+// enough for a display that is updated several times per second.
+func (c *Client) Servers() []ServerProgress {
+	now := time.Now()
+	var list []ServerProgress
+	for _, h := range c.hosts.All() {
+		list = append(list, serverProgress(h, now))
 	}
+	return list
 }
 
 // Plan reads all inputs and returns what a Batch would do with them. It sends no queries; the
@@ -216,40 +195,6 @@ func (c *Client) Plan(ctx context.Context, inputs iter.Seq2[Input, error]) (*Pla
 		}
 	}
 	return p.finish(), ctx.Err()
-}
-
-// Progress returns the progress of all batches of c, including those that have ended.
-// It is cheap enough for a display that is updated several times per second.
-func (c *Client) Progress() Progress {
-	p := Progress{Verdicts: make(map[Verdict]int64)}
-	byHost := make(map[string]*ServerProgress)
-	now := time.Now()
-	for _, h := range c.hosts.All() {
-		p.Servers = append(p.Servers, serverProgress(h, now))
-	}
-	for i := range p.Servers {
-		byHost[p.Servers[i].Server] = &p.Servers[i]
-	}
-	c.tallies.mu.Lock()
-	defer c.tallies.mu.Unlock()
-	p.add(&c.tallies.past)
-	for b := range c.tallies.running {
-		p.add(&b.tally)
-		b.queue.progress(&p, byHost)
-	}
-	return p
-}
-
-// Drain ends the running batches and returns immediately. The batches read no more inputs.
-// Lookups in flight complete. Lookups that wait for a retry end with their last result, and
-// inputs that wait for their server end as [Failed] with [CodeCanceled]. Drain does not affect
-// a Batch that starts afterwards.
-func (c *Client) Drain() {
-	c.tallies.mu.Lock()
-	defer c.tallies.mu.Unlock()
-	for b := range c.tallies.running {
-		b.end()
-	}
 }
 
 // announce calls Config.OnHold for each new hold of the host.

@@ -16,10 +16,19 @@ import (
 	"github.com/rdapq/rdapq/internal/rdaptest"
 )
 
+// gaveUp reports whether the caller or Close ended a lookup, before its first request or later.
+func gaveUp(r *client.Result) bool {
+	want := client.CodeCanceled
+	if !r.Sent() {
+		want = client.CodeNotSent
+	}
+	return errors.Is(r.Err(), want)
+}
+
 // closed fails the test unless r is the result of a lookup on a closed Client.
 func closed(t *testing.T, r *client.Result) {
 	t.Helper()
-	if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeCanceled || !errors.Is(client.ErrorOf(r), client.ErrClosed) {
+	if r.Verdict != client.Failed || !gaveUp(r) || !errors.Is(r.Err(), client.ErrClosed) {
 		t.Errorf("%s: %v", describe(r), client.ErrorOf(r).Err)
 	}
 }
@@ -55,7 +64,7 @@ func TestCloseLookup(t *testing.T) {
 			t.Errorf("search: %v", err)
 		}
 	}
-	for r := range a.Batch(t.Context(), lines("later.example", "192.0.2.1")) {
+	for r := range a.Batch(t.Context(), lines("later.example", "192.0.2.1")).All() {
 		closed(t, r)
 	}
 	if n := s.Counts().Requests; n != before {
@@ -71,7 +80,8 @@ func TestCloseBatch(t *testing.T) {
 		texts = append(texts, "n"+strconv.Itoa(i)+".example")
 	}
 	var seen []int64
-	for r := range a.Batch(t.Context(), lines(texts...)) {
+	batch := a.Batch(t.Context(), lines(texts...))
+	for r := range batch.All() {
 		seen = append(seen, r.Line)
 		if len(seen) == 10 {
 			a.Close()
@@ -79,6 +89,9 @@ func TestCloseBatch(t *testing.T) {
 		if r.Verdict != client.Registered {
 			closed(t, r)
 		}
+	}
+	if err := batch.Err(); !errors.Is(err, client.ErrUnfinished) || !errors.Is(err, client.ErrClosed) {
+		t.Errorf("Err returns %v", err)
 	}
 	slices.Sort(seen)
 	for i, line := range seen {
@@ -132,7 +145,7 @@ func TestCloseWhileReading(t *testing.T) {
 		n := 0
 		for r := range c.Batch(t.Context(), func(yield func(client.Input, error) bool) {
 			yield(client.Input{Line: 1, Text: "alpha.example", Server: s}, nil)
-		}) {
+		}).All() {
 			closed(t, r)
 			n++
 		}
@@ -182,7 +195,7 @@ func TestCloseResolve(t *testing.T) {
 		if _, err := c.Plan(t.Context(), lines("alpha.example", "beta.example")); !errors.Is(err, client.ErrClosed) {
 			t.Errorf("plan: %v", err)
 		}
-		for r := range c.Batch(t.Context(), lines("alpha.example")) {
+		for r := range c.Batch(t.Context(), lines("alpha.example")).All() {
 			closed(t, r)
 		}
 	}

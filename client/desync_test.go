@@ -228,7 +228,7 @@ func TestResponsesOutOfStep(t *testing.T) {
 					}
 				}
 				rows := int64(0)
-				for r := range c.Batch(t.Context(), inputs) {
+				for r := range c.Batch(t.Context(), inputs).All() {
 					rows++
 					judge(r)
 				}

@@ -56,7 +56,7 @@ func ExampleClient_Batch() {
 	defer done()
 
 	names := []string{"alpha.example", "free.example", "192.0.2.1", "no name"}
-	for r := range c.Batch(context.Background(), client.Inputs(slices.Values(names))) {
+	for r := range c.Batch(context.Background(), client.Inputs(slices.Values(names))).All() {
 		fmt.Println(r.Line, r.Query.Text, r.Verdict)
 	}
 	// Unordered output:

@@ -47,7 +47,7 @@ func TestBatchFaultyAddress(t *testing.T) {
 					p := newOwnPool(t, network, ca, pool.Config{Resolve: map[string][]netip.Addr{host: addrs}})
 					a := newAsker(t, ca, client.Config{Transport: p, Resolver: urls{"https://" + host + "/"}, Timeout: time.Second})
 					requests := 0
-					for r := range a.Batch(t.Context(), lines(names(count)...)) {
+					for r := range a.Batch(t.Context(), lines(names(count)...)).All() {
 						requests += r.Attempts
 						if r.Verdict != client.Registered {
 							t.Errorf("%s after %d attempts: %v", describe(r), r.Attempts, client.ErrorOf(r))

@@ -79,7 +79,7 @@ func TestBatchFaultyConnection(t *testing.T) {
 				p := newOwnPool(t, network, s.CA(), pool.Config{})
 				a := newAsker(t, s.CA(), client.Config{Transport: p, Resolver: urls{s.URL()}, Timeout: time.Second})
 				seen := 0
-				for r := range a.Batch(t.Context(), lines(names(count)...)) {
+				for r := range a.Batch(t.Context(), lines(names(count)...)).All() {
 					seen++
 					if r.Verdict != client.Registered {
 						t.Errorf("%s after %d attempts: %v", describe(r), r.Attempts, client.ErrorOf(r))
@@ -107,7 +107,7 @@ func TestBatchFaultyQueries(t *testing.T) {
 			}
 			p := newOwnPool(t, network, s.CA(), pool.Config{})
 			a := newAsker(t, s.CA(), client.Config{Transport: p, Resolver: urls{s.URL()}})
-			for r := range a.Batch(t.Context(), lines(names(400)...)) {
+			for r := range a.Batch(t.Context(), lines(names(400)...)).All() {
 				if want := r.Query.Name == "n7.example"; want != (r.Verdict == client.Failed) {
 					t.Errorf("%s after %d attempts: %v", describe(r), r.Attempts, client.ErrorOf(r))
 				}

@@ -78,7 +78,7 @@ func runBatch(t *testing.T, network *rdaptest.Network, s *rdaptest.Server, dir s
 		t.Fatal(err)
 	}
 	seen := 0
-	for r := range c.Batch(t.Context(), lines(names(count)...)) {
+	for r := range c.Batch(t.Context(), lines(names(count)...)).All() {
 		seen++
 		if r.Verdict != client.Registered {
 			t.Errorf("run %d: %s after %d attempts: %v", run, describe(r), r.Attempts, client.ErrorOf(r))

@@ -379,14 +379,22 @@ func testReferralBatch(t *testing.T, protocols rdaptest.Protocols) {
 		if i%3 == 0 {
 			path = "bad/"
 		}
-		registry.On("/domain/"+name, rdaptest.JSON(domainWith(name, "related|"+rdapJSON+"|"+registrar.URL()+path)))
-	}
-	texts = append(texts, texts...) // duplicates share the registrar's record too
-	seen := make(map[int64]bool)
-	for r := range a.Batch(t.Context(), lines(texts...)) {
-		checkResult(t, r)
-		if seen[r.Line] || r.Query.Text != texts[r.Line-1] || r.Verdict != client.Registered {
-			t.Errorf("line %d: %s for %s", r.Line, describe(r), r.Query.Text)
+		texts = append(texts, texts...) // duplicates share the registrar's record too
+		seen := make(map[int64]bool)
+		for r := range a.Batch(t.Context(), lines(texts...)).All() {
+			checkResult(t, r)
+			if seen[r.Line] || r.Query.Text != texts[r.Line-1] || r.Verdict != client.Registered {
+				t.Errorf("line %d: %s for %s", r.Line, describe(r), r.Query.Text)
+			}
+			seen[r.Line] = true
+			want := client.Registered
+			if (r.Line-1)%names%3 == 0 {
+				want = client.NotFound
+			}
+			g := r.Registrar
+			if g == nil || g.Verdict != want || !strings.HasSuffix(g.URL, "/domain/"+r.Query.Name) {
+				t.Errorf("line %d: registrar %+v", r.Line, g)
+			}
 		}
 		seen[r.Line] = true
 		want := client.Registered
@@ -427,7 +435,7 @@ func TestReferralBatchEnds(t *testing.T) {
 		}
 	}()
 	count := 0
-	for r := range a.Batch(ctx, lines("alpha.example")) {
+	for r := range a.Batch(ctx, lines("alpha.example")).All() {
 		count++
 		if r.Verdict != client.Registered || r.Registrar == nil || client.ErrorOf(r.Registrar).Code != client.CodeCanceled {
 			t.Errorf("%s, registrar %+v", describe(r), r.Registrar)
@@ -448,7 +456,7 @@ func TestReferralThrottled(t *testing.T) {
 		texts = append(texts, name)
 		registry.On("/domain/"+name, rdaptest.JSON(domainWith(name, "related|"+rdapJSON+"|"+registrar.URL())))
 	}
-	for r := range a.Batch(t.Context(), lines(texts...)) {
+	for r := range a.Batch(t.Context(), lines(texts...)).All() {
 		if r.Verdict != client.Registered || r.Registrar == nil || r.Registrar.Verdict != client.RateLimited {
 			t.Errorf("%s, registrar %+v", describe(r), r.Registrar)
 		}

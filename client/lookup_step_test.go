@@ -84,7 +84,7 @@ func testForeignTransportWait(t *testing.T) {
 	a := newAsker(t, s.CA(), client.Config{
 		Transport: foreign, Timeout: 700 * time.Millisecond, ConnectTimeout: 10 * time.Second, Resolver: urls{s.URL()},
 	})
-	for r := range a.Batch(t.Context(), lines(names(4)...)) {
+	for r := range a.Batch(t.Context(), lines(names(4)...)).All() {
 		if r.Verdict != client.Registered || r.Attempts != 1 {
 			t.Errorf("%s after %d attempts", describe(r), r.Attempts)
 		}

@@ -41,7 +41,7 @@ func testBrokenBodies(t *testing.T) {
 			t.Errorf("%s: %s after %d attempts", how, describe(r), r.Attempts)
 		}
 	}
-	for r := range a.Batch(ctx, client.Inputs(slices.Values(names[:8]))) {
+	for r := range a.Batch(ctx, client.Inputs(slices.Values(names[:8]))).All() {
 		check("batch", r)
 	}
 	var wg sync.WaitGroup
@@ -80,7 +80,7 @@ func TestMemoryOfSearches(t *testing.T) {
 				return
 			}
 		}
-	}) {
+	}).All() {
 		if r.Verdict != client.Found || r.Paging.Failure != nil || len(r.Paging.Pages) == 0 {
 			t.Errorf("%s, %+v", describe(r), r.Paging)
 		}

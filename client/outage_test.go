@@ -156,7 +156,7 @@ func testOutage(t *testing.T, way string, protocols rdaptest.Protocols) {
 	}
 	defer c.Close()
 	count := 0
-	for r := range c.Batch(t.Context(), lines(outageNames(lineCount)...)) {
+	for r := range c.Batch(t.Context(), lines(outageNames(lineCount)...)).All() {
 		if count++; r.Verdict != client.Registered {
 			t.Errorf("%s: %v", describe(r), client.ErrorOf(r))
 		}
@@ -223,7 +223,7 @@ func TestBatchWallNowAndThen(t *testing.T) {
 		writeDomain(w, r)
 	})})
 	a := newAsker(t, ca, client.Config{Resolver: urls{s.URL()}})
-	for r := range a.Batch(t.Context(), lines(outageNames(500)...)) {
+	for r := range a.Batch(t.Context(), lines(outageNames(500)...)).All() {
 		if r.Verdict != client.Registered {
 			t.Errorf("%s: %v", describe(r), client.ErrorOf(r))
 		}
@@ -239,7 +239,7 @@ func TestNoticeOfLimit(t *testing.T) {
 	if r.Verdict != client.RateLimited || !strings.Contains(client.ErrorOf(r).Message, "Rate limit: 10 per minute") {
 		t.Errorf("%s: %v", describe(r), client.ErrorOf(r))
 	}
-	if p := a.Progress(); p.Servers[0].Rate != (limit.Rate{N: 10, Per: time.Minute}) {
-		t.Errorf("%+v", p.Servers)
+	if s := a.Servers(); s[0].Rate != (limit.Rate{N: 10, Per: time.Minute}) {
+		t.Errorf("%+v", s)
 	}
 }

@@ -51,7 +51,7 @@ func TestPages(t *testing.T) {
 	// A batch reads the pages as well. The second search joins the first if the first has no
 	// response yet, and otherwise reads four pages itself.
 	n := 0
-	for r := range a.Batch(t.Context(), lines("domains?name=exam*.example", "domains?name=EXAM*.example", "exam1.example")) {
+	for r := range a.Batch(t.Context(), lines("domains?name=exam*.example", "domains?name=EXAM*.example", "exam1.example")).All() {
 		n++
 		checkResult(t, r)
 		if r.Line < 3 && (!slices.Equal(found(t, r), want) || !r.Paging.Complete) {

@@ -97,7 +97,7 @@ func TestPerHostHoldsForAll(t *testing.T) {
 			for i := range texts {
 				texts[i] = fmt.Sprintf("line%d.batch%d.example", i, b)
 			}
-			for r := range c.Batch(t.Context(), lines(texts...)) {
+			for r := range c.Batch(t.Context(), lines(texts...)).All() {
 				if r.Verdict != client.Registered {
 					t.Errorf("%s", describe(r))
 				}

@@ -68,7 +68,7 @@ const (
 
 type planner struct {
 	c       *Client
-	b       *batch // prepares inputs; never runs
+	b       *Batch // prepares inputs; never runs
 	plan    *Plan
 	zones   map[string]int64
 	servers map[*gate.Host]*PlanServer

@@ -2,7 +2,6 @@ package client
 
 import (
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -82,32 +81,6 @@ type tally struct {
 func (t *tally) count(v Verdict) {
 	if i := slices.Index(verdicts[:], v); i >= 0 {
 		t.verdicts[i].Add(1)
-	}
-}
-
-// tallies holds the batches of a Client.
-type tallies struct {
-	mu      sync.Mutex
-	running map[*batch]struct{}
-	past    tally
-}
-
-func (t *tallies) add(b *batch) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.running == nil {
-		t.running = make(map[*batch]struct{})
-	}
-	t.running[b] = struct{}{}
-}
-
-func (t *tallies) remove(b *batch) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.running, b)
-	t.past.read.Add(b.tally.read.Load())
-	for i := range verdicts {
-		t.past.verdicts[i].Add(b.tally.verdicts[i].Load())
 	}
 }
 

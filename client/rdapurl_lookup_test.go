@@ -38,7 +38,7 @@ func TestURLQuery(t *testing.T) {
 			t.Errorf("%+v", r.Paging)
 		}
 	}
-	for r := range a.Batch(t.Context(), lines(s.URL()+"domain/alpha.example")) {
+	for r := range a.Batch(t.Context(), lines(s.URL()+"domain/alpha.example")).All() {
 		if r.Verdict != client.Registered || r.Source != bootstrap.SourceServer {
 			t.Error(describe(r))
 		}
@@ -56,7 +56,7 @@ func TestNotes(t *testing.T) {
 		t.Errorf("%q", r.Warnings)
 	}
 	n := 0
-	for r := range a.Batch(t.Context(), lines("10/8", "10.0.0.0/8", "a\u200db.example")) {
+	for r := range a.Batch(t.Context(), lines("10/8", "10.0.0.0/8", "a\u200db.example")).All() {
 		if n++; (r.Line == 2) != (len(r.Warnings) == 0) {
 			t.Errorf("line %d: %q", r.Line, r.Warnings)
 		}
@@ -79,7 +79,7 @@ func TestNotesOfDuplicates(t *testing.T) {
 		close(s.begin)
 		close(s.end)
 	}
-	for r := range c.Batch(t.Context(), inputs) {
+	for r := range c.Batch(t.Context(), inputs).All() {
 		noted := len(r.Warnings) == 1 && r.Warnings[0].Message == "the query was read as alpha.example"
 		if r.Verdict != client.Registered || noted != (r.Line == 2 || r.Line == 3) || !noted && len(r.Warnings) > 0 {
 			t.Errorf("line %d: %s, %q", r.Line, r.Verdict, r.Warnings)
@@ -102,7 +102,7 @@ func TestURLAtNamedServer(t *testing.T) {
 		}
 	}
 	want := []string{"help", "entity/A-EX", "domains?name=alpha*", "domain/example", "domain/xn--bcher-kva.example", "", ""}
-	for r := range a.Batch(t.Context(), inputs) {
+	for r := range a.Batch(t.Context(), inputs).All() {
 		switch path := want[r.Line-1]; {
 		case path == "" && (r.Verdict != client.Invalid || client.ErrorOf(r).Hint == ""):
 			t.Errorf("%s: %s", r.Query.Text, describe(r))

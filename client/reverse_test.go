@@ -82,7 +82,7 @@ func TestReverseSearchBatch(t *testing.T) {
 				return
 			}
 		}
-	}) {
+	}).All() {
 		n++
 		checkResult(t, r)
 		switch text := r.Query.Text; {
@@ -129,7 +129,7 @@ func TestHelpIsAskedOnce(t *testing.T) {
 						return
 					}
 				}
-			}) {
+			}).All() {
 				results++
 				checkResult(t, r)
 				if (r.Verdict == client.Found) != tt.found {

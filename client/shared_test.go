@@ -37,7 +37,7 @@ func TestBatchNeverStale(t *testing.T) {
 				}
 			}
 		}
-		for r := range a.Batch(t.Context(), inputs) {
+		for r := range a.Batch(t.Context(), inputs).All() {
 			results <- r
 		}
 		<-done
@@ -122,7 +122,7 @@ func TestBatchJoinsUntilFirstByte(t *testing.T) {
 			close(s.begin)
 			close(s.end)
 		}
-		for r := range c.Batch(t.Context(), inputs) {
+		for r := range c.Batch(t.Context(), inputs).All() {
 			want := map[int64]int64{2: 1, 4: 3}[r.Line]
 			if r.Verdict != client.Registered || r.SharedLine != want || r.Shared != (want != 0) {
 				t.Errorf("HTTP/2 %t: line %d is %s and shares line %d (%t), want %d", http2, r.Line, r.Verdict, r.SharedLine, r.Shared, want)

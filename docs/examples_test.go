@@ -101,14 +101,16 @@ func printContacts(r *client.Result) error {
 	return nil
 }
 
-func printVerdicts(ctx context.Context, c *client.Client, names []string) {
-	for r := range c.Batch(ctx, client.Inputs(slices.Values(names))) {
+func printVerdicts(ctx context.Context, c *client.Client, names []string) error {
+	batch := c.Batch(ctx, client.Inputs(slices.Values(names)))
+	for r := range batch.All() {
 		if err := r.Err(); err != nil {
 			fmt.Println(r.Line, r.Query.Text, r.Verdict, err)
 			continue
 		}
 		fmt.Println(r.Line, r.Query.Text, r.Verdict)
 	}
+	return batch.Err()
 }
 
 func writeVerdicts(ctx context.Context, c *client.Client, names []string, path string) error {
@@ -348,7 +350,10 @@ func Example_printContacts() {
 func Example_printVerdicts() {
 	_, c, done := demo(rdaptest.Config{})
 	defer done()
-	printVerdicts(context.Background(), c, []string{"alpha.example", "free.example", "192.0.2.1", "no name"})
+	err := printVerdicts(context.Background(), c, []string{"alpha.example", "free.example", "192.0.2.1", "no name"})
+	if err != nil {
+		fmt.Println(err)
+	}
 	// Unordered output:
 	// 1 alpha.example registered
 	// 2 free.example not_found

@@ -340,7 +340,7 @@ func (s *server) batch(t *testing.T, p *pool.Pool, happen func()) (names, repeat
 	go func() {
 		defer close(done)
 		left := after
-		for r := range cl.Batch(ctx, paced(ctx, places, enough)) {
+		for r := range cl.Batch(ctx, paced(ctx, places, enough)).All() {
 			<-places
 			if r.Verdict != client.Registered {
 				t.Errorf("line %d: %s: %v", r.Line, r.Verdict, r.Err())

@@ -125,7 +125,7 @@ func (a *app) main(ctx context.Context, args []string) (err error) {
 		err = e
 	}
 	if page != nil {
-		e := writeReport(page, r.recorder.Report(o.jobs, stats, s.client.Progress().Servers, o.demo, o.demoRTT))
+		e := writeReport(page, r.recorder.Report(o.jobs, stats, s.client.Servers(), o.demo, o.demoRTT))
 		if err == nil {
 			err = e
 		}

@@ -36,16 +36,17 @@ func (r *batchRun) batch(ctx context.Context) error {
 		r.codes.add(client.Verdict(verdict))
 	}
 	c := a.session.client
-	results := c.Batch(ctx, r.src.queries(r.out.begin))
+	batch := c.Batch(ctx, r.src.queries(r.out.begin))
+	results := batch.All()
 	file := a.opts.file != ""
 	p := new(progress)
 	if file {
 		a.interrupt.onStop(func() {
 			r.src.stopped.Store(true)
-			c.Drain()
+			batch.Drain()
 		})
 		if screen, ok := a.stderr.(*screen); ok && r.showsProgress() {
-			p.screen, p.client, p.before, p.jobs = screen, c, r.out.past.Rows, a.opts.jobs
+			p.screen, p.batch, p.before, p.jobs = screen, batch, r.out.past.Rows, a.opts.jobs
 			p.start(ctx, r.src)
 		}
 	} else {
@@ -183,7 +184,7 @@ func (r *batchRun) summary(report render.Report) {
 		return
 	}
 	_ = render.WriteSummary(a.stderr, s) // nothing else could report the error
-	for _, line := range heldLines(a.session.client.Progress().Servers) {
+	for _, line := range heldLines(a.session.client.Servers()) {
 		fmt.Fprintln(a.stderr, line)
 	}
 }

@@ -27,7 +27,7 @@ const (
 // updated display, elsewhere as a line per noteInterval.
 type progress struct {
 	screen *screen
-	client *client.Client
+	batch  *client.Batch
 	before int64        // number of lines done by an earlier run
 	total  atomic.Int64 // number of lines of the input; 0 means unknown
 	done   atomic.Int64 // number of lines done by this run
@@ -94,7 +94,7 @@ func (p *progress) stop() {
 func (p *progress) show(now time.Time, src *source) {
 	s := p.state(now)
 	s.total = max(s.total-src.dropped.Load(), 0)
-	s.progress = p.client.Progress()
+	s.progress = p.batch.Progress()
 	p.record(now, s.progress.Servers)
 	s.left = p.timeLeft(now, &s)
 	if !p.screen.terminal() {

@@ -188,7 +188,7 @@ func (a *app) finish(ctx context.Context, s *session) {
 
 // limited reports whether a rate limit of a server delayed lookups.
 func (s *session) limited() bool {
-	return slices.ContainsFunc(s.client.Progress().Servers, func(one client.ServerProgress) bool {
+	return slices.ContainsFunc(s.client.Servers(), func(one client.ServerProgress) bool {
 		return !one.Rate.IsZero() && one.Done > int64(one.Rate.N)
 	})
 }

@@ -217,7 +217,7 @@ func (one *contender) run(ctx context.Context, queries []client.Query, jobs int)
 	if err := ctx.Err(); err != nil {
 		return run{}, err
 	}
-	servers := c.Progress().Servers
+	servers := c.Servers()
 	p.Close() // close connections, so that all bytes are counted
 	cpu = cpuTime() - cpu
 	for _, res := range results {
