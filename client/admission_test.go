@@ -74,7 +74,7 @@ func TestForgottenHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	b := newBatch(t.Context(), c)
+	b := newBatch(t.Context(), c, nil)
 	b.hostOf("https://rdap.example/")
 	for i := range 5000 {
 		c.hosts.At(&url.URL{Scheme: "https", Host: "h" + time.Duration(i).String() + ".example"})

@@ -46,6 +46,7 @@ type Batch struct {
 	c            *Client
 	ctx          context.Context
 	inputs       iter.Seq2[Input, error]
+	options      *options // nil without any
 	results      chan *Result
 	consumerGone chan struct{} // closed when the consumer is gone
 	queue        *queue
@@ -257,10 +258,17 @@ func windowFor(jobs int) int { return max(min(windowPerJob*jobs, maxWindow), 4*j
 // sequenceGrace limits how long an ended batch waits for its sequence to return.
 const sequenceGrace = 250 * time.Millisecond
 
-func newBatch(ctx context.Context, c *Client) *Batch {
+func newBatch(ctx context.Context, c *Client, o *options) *Batch {
+	jobs, maxWait := c.cfg.Jobs, c.cfg.maxWait(true)
+	if o != nil {
+		jobs = positive(o.jobs, jobs)
+		if o.hasMaxWait {
+			maxWait = o.maxWait
+		}
+	}
 	b := &Batch{
-		c: c, ctx: ctx,
-		results:      make(chan *Result, c.cfg.Jobs),
+		c: c, ctx: ctx, options: o,
+		results:      make(chan *Result, jobs),
 		consumerGone: make(chan struct{}),
 		ending:       make(chan struct{}), queueEnded: make(chan struct{}),
 		panics: panicked{happened: make(chan struct{})},
@@ -268,7 +276,7 @@ func newBatch(ctx context.Context, c *Client) *Batch {
 		seed: maphash.MakeSeed(), try: c.step,
 	}
 	b.queue = newQueue(queueConfig{
-		maxWorkers: c.cfg.Jobs, window: windowFor(c.cfg.Jobs), maxWait: c.cfg.maxWait(true),
+		maxWorkers: jobs, window: windowFor(jobs), maxWait: maxWait,
 		hosts: c.hosts, memory: b.memory, capacity: c.capacity(),
 		spawn: func() { b.workers.Go(b.work) },
 		log:   c.cfg.Logger.Warn, maxQueued: c.cfg.MaxQueued, maxSpill: c.cfg.MaxSpill,
@@ -420,7 +428,7 @@ func (b *Batch) prepare(it *item, err error) *Error {
 		return failed
 	}
 	r.Source, r.Entry = servers.Source, servers.Entry
-	it.servers, it.batch, it.memory = servers, true, b.memory
+	it.servers, it.batch, it.memory, it.options = servers, true, b.memory, b.options
 	it.key = r.Query.lookupKey(servers.URLs[0])
 	it.key.source = servers.Source
 	it.hash = it.key.hash(b.seed)

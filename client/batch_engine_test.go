@@ -48,7 +48,7 @@ func run(t testing.TB, cfg Config, inputs iter.Seq2[Input, error], answer play, 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	e := &engine{c: c, begin: time.Now(), asked: make(map[string][]time.Duration), seen: make(map[int64]*Result)}
-	b := newBatch(ctx, c)
+	b := newBatch(ctx, c, nil)
 	e.b = b
 	requests := make(chan func(), 1) // serves as a lock that synctest treats as durably blocking
 	b.try = func(ctx context.Context, k *task) bool {
@@ -167,7 +167,7 @@ func BenchmarkBatchEngine(b *testing.B) {
 			ctx, cancel := context.WithCancel(b.Context())
 			defer cancel()
 			count, now := 0, time.Now()
-			bt := newBatch(ctx, c)
+			bt := newBatch(ctx, c, nil)
 			bt.try = func(_ context.Context, k *task) bool {
 				k.result.Verdict = Registered
 				k.taken = false

@@ -45,6 +45,9 @@ func (a *attempt) fromCache(r *Result, u *url.URL) *http.Response {
 	if c == nil {
 		return nil
 	}
+	if a.task.options.skipsCached() {
+		return nil
+	}
 	now := time.Now()
 	e, fresh := c.Get(u, now)
 	if !fresh {

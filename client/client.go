@@ -158,8 +158,8 @@ func (c *Client) isClosed() bool {
 
 // Batch returns a [Batch] that looks up all inputs. Nothing is read or sent before the loop
 // over [Batch.All].
-func (c *Client) Batch(ctx context.Context, inputs iter.Seq2[Input, error]) *Batch {
-	b := newBatch(ctx, c)
+func (c *Client) Batch(ctx context.Context, inputs iter.Seq2[Input, error], opts ...BatchOption) *Batch {
+	b := newBatch(ctx, c, newOptions(opts))
 	b.inputs = inputs
 	return b
 }
@@ -183,7 +183,7 @@ func (c *Client) Servers() []ServerProgress {
 // they are in flight at the same time.
 func (c *Client) Plan(ctx context.Context, inputs iter.Seq2[Input, error]) (*Plan, error) {
 	p := planner{
-		c: c, b: newBatch(ctx, c), plan: new(Plan),
+		c: c, b: newBatch(ctx, c, nil), plan: new(Plan),
 		zones: make(map[string]int64), servers: make(map[*gate.Host]*PlanServer),
 	}
 	for in, err := range inputs {
@@ -244,7 +244,7 @@ func (c *Client) abandon(ctx context.Context, t *task) {
 
 // cacheFor returns the cache for a request of the task, or nil if its responses are not cached.
 func (c *Client) cacheFor(t *task) *httpcache.Cache {
-	if c.cache == nil || c.cfg.Cache != CacheAll && t.walk == nil {
+	if c.cache == nil || t.options.bypassesCache() || c.cfg.Cache != CacheAll && t.walk == nil {
 		return nil
 	}
 	return c.cache
@@ -281,7 +281,7 @@ func (c *Client) nextURL(from, href string) (next *url.URL, why string) {
 // [ErrIncomplete] and the [*Error] of that page. No more pages are requested after a break out
 // of the loop. If a query finds one object or is not a search, Search yields the response as
 // the only page. It does not follow links.
-func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Page, error] {
+func (c *Client) Search(ctx context.Context, q Query, opts ...Option) iter.Seq2[*Page, error] {
 	return func(yield func(*Page, error) bool) {
 		r := &Result{Query: c.registrable(q)}
 		servers, err := c.resolve(ctx, r.Query)
@@ -291,7 +291,7 @@ func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Page, error] {
 		}
 		gone := false
 		t := c.newTask(r, servers)
-		t.noLinks = true
+		t.noLinks, t.options = true, newOptions(opts)
 		if q.Search != nil {
 			t.search = &search{each: func(p *Page) bool {
 				gone = !yield(p, nil)

@@ -14,12 +14,13 @@ import (
 // lookupKey identifies the object and the server of a query. Queries with equal keys are
 // duplicates.
 type lookupKey struct {
-	typ    Type
-	name   string
-	prefix netip.Prefix
-	autnum uint32
-	server string
-	source bootstrap.Source // part of the key because servers that the user named may have private addresses
+	typ     Type
+	name    string
+	prefix  netip.Prefix
+	autnum  uint32
+	server  string
+	options string           // settings of the call
+	source  bootstrap.Source // part of the key because servers that the user named may have private addresses
 }
 
 func (q *Query) lookupKey(server string) lookupKey {
@@ -40,6 +41,8 @@ func (k *lookupKey) hash(seed maphash.Seed) uint64 {
 	h.WriteString(k.name)
 	h.WriteByte(0)
 	h.WriteString(k.server)
+	h.WriteByte(0)
+	h.WriteString(k.options)
 	if k.name == "" {
 		maphash.WriteComparable(&h, k.prefix)
 		maphash.WriteComparable(&h, k.autnum)
@@ -130,7 +133,7 @@ type flight struct {
 // leads=true.
 func (f *flights) join(t *task) (one *flight, leads bool) {
 	key := t.result.Query.lookupKey(t.servers.URLs[0])
-	key.source = t.servers.Source
+	key.source, key.options = t.servers.Source, t.options.lookupKey()
 	hash := key.hash(f.seed)
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -33,9 +33,9 @@ import (
 // if there is one. The last attempt uses a new connection without a resumed session, early
 // data, HTTP/3 or Fast Open. Lookup waits for rate-limited servers; see Config.MaxWait.
 //
-// A Lookup shares the response of an identical lookup in flight of the same Client, unless the
-// response to the last attempt has begun. Its Result has Shared set.
-func (c *Client) Lookup(ctx context.Context, q Query) (*Result, error) {
+// A Lookup shares the response of an identical lookup of the same Client in flight, unless the
+// response to the last attempt has begun to arrive. Its Result has Shared set.
+func (c *Client) Lookup(ctx context.Context, q Query, opts ...Option) (*Result, error) {
 	q = c.registrable(q)
 	r := &Result{Query: q}
 	start := time.Now()
@@ -44,7 +44,7 @@ func (c *Client) Lookup(ctx context.Context, q Query) (*Result, error) {
 		r.Time = time.Now()
 		r.Elapsed = r.Time.Sub(start)
 	} else {
-		r = c.lookupShared(ctx, r, servers)
+		r = c.lookupShared(ctx, r, servers, newOptions(opts))
 	}
 	return r, r.Err()
 }
@@ -282,8 +282,9 @@ func registrableName(name string) string {
 }
 
 // lookupShared runs a lookup. Concurrent identical lookups share one request.
-func (c *Client) lookupShared(ctx context.Context, r *Result, servers bootstrap.Answer) *Result {
+func (c *Client) lookupShared(ctx context.Context, r *Result, servers bootstrap.Answer, o *options) *Result {
 	t := c.newTask(r, servers)
+	t.options = o
 	if unshared.Is(ctx) {
 		c.run(ctx, t)
 		return t.result

@@ -233,6 +233,7 @@ func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 	if a.c.languages != nil {
 		req.Header["Accept-Language"] = a.c.languages
 	}
+	a.task.addHeader(req.Header, u)
 	if a.stale != nil {
 		a.stale.MakeConditional(req.Header)
 	}

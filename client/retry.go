@@ -214,6 +214,9 @@ func (c *Client) retryBudget(ctx context.Context, t *task, now time.Time) retryB
 
 // maxWait returns how long t may wait for a rate-limited server. 0 means no wait.
 func (c *Client) maxWait(t *task) time.Duration {
+	if o := t.options; o != nil && o.hasMaxWait {
+		return o.maxWait
+	}
 	return c.cfg.maxWait(t.batch)
 }
 

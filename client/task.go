@@ -50,6 +50,7 @@ type task struct {
 	memory  *memoryBudget // budget to which the body is charged
 	batch   bool          // the task belongs to a batch
 	noLinks bool          // links are not followed
+	options *options      // settings of the call; nil without any
 
 	redirect *pendingRedirect // nil means the next request goes to the server
 	host     *gate.Host       // host of the next request
