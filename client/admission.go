@@ -255,11 +255,15 @@ func (c *Client) flushLimits() error {
 	return nil
 }
 
-// Unmatched returns the keys of Config.Rates and Config.Groups that applied to no server so
-// far, such as mistyped keys. The servers are those of lookups, Batches and Plans of c. The
-// keys are in lower case and sorted. A key of Groups applies to a host, a key of Rates to a
-// host or a group.
-func (c *Client) Unmatched() []string { return c.hosts.Unmatched() }
+// Unmatched returns the keys of Config.Rates and Config.Groups that applied to no server of the
+// lookups, Batches and Plans of c so far, such as mistyped keys. The keys are in lower case and
+// sorted. A key of Groups applies to a host, a key of Rates to a host or a group.
+func (c *Client) Unmatched() []string {
+	if c.hosts == nil {
+		return nil
+	}
+	return c.hosts.Unmatched()
+}
 
 // limitError returns the error of a request to h that would have to wait until at.
 func limitError(h *gate.Host, now, at time.Time) *Error {

@@ -41,7 +41,7 @@ func Inputs(texts iter.Seq[string]) iter.Seq2[Input, error] {
 
 // A Batch is one run of lookups, made by [Client.Batch]. Range over All once, then call Err.
 // Progress and Drain may be called at any time, from any goroutine. Like the Client, a Batch
-// must not be copied.
+// must not be copied. The Batch of a zero Client has no results.
 type Batch struct {
 	c            *Client
 	ctx          context.Context
@@ -112,7 +112,7 @@ type Batch struct {
 // for a sequence that blocks, for example in a read of a terminal.
 func (b *Batch) All() iter.Seq[*Result] {
 	return func(yield func(*Result) bool) {
-		if b.started.Swap(true) {
+		if b.c == nil || b.started.Swap(true) {
 			return
 		}
 		var cancel context.CancelFunc
@@ -126,7 +126,11 @@ func (b *Batch) All() iter.Seq[*Result] {
 // Progress returns the progress of the batch, and the state of all servers of the Client. It is
 // cheap enough for a display that is updated several times per second.
 func (b *Batch) Progress() Progress {
-	p := Progress{Verdicts: make(map[Verdict]int64), Servers: b.c.Servers()}
+	p := Progress{Verdicts: make(map[Verdict]int64)}
+	if b.c == nil {
+		return p
+	}
+	p.Servers = b.c.Servers()
 	byHost := make(map[string]*ServerProgress, len(p.Servers))
 	for i := range p.Servers {
 		byHost[p.Servers[i].Server] = &p.Servers[i]
@@ -139,7 +143,11 @@ func (b *Batch) Progress() Progress {
 // Drain ends the batch and returns immediately. The batch reads no more inputs. Lookups in
 // flight complete. Lookups that wait for a retry end with their last result, and inputs that
 // wait for their server end as [Failed] with [CodeNotSent].
-func (b *Batch) Drain() { b.end(ErrUnfinished) }
+func (b *Batch) Drain() {
+	if b.c != nil {
+		b.end(ErrUnfinished)
+	}
+}
 
 // ErrUnfinished is wrapped by the errors of [Batch.Err].
 var ErrUnfinished = errors.New("client: the batch did not run to its end")
@@ -152,6 +160,8 @@ func (b *Batch) Err() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
+	case b.c == nil:
+		return fmt.Errorf("%w: %w", ErrUnfinished, errNotMade)
 	case !b.over || b.cut == ErrUnfinished:
 		return ErrUnfinished
 	case b.cut != nil:
@@ -193,6 +203,11 @@ func (l *batches) end(why error) {
 // run yields the results of inputs. No goroutine is left running, even if yield panics.
 func (b *Batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], yield func(*Result) bool) {
 	b.c.batches.add(b)
+	if b.c.users.enter() {
+		defer b.c.users.leave()
+	} else {
+		b.end(ErrClosed) // Shutdown may have run before add
+	}
 	if b.c.isClosed() {
 		b.end(ErrClosed) // Close may have run before add
 	}

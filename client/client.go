@@ -54,8 +54,8 @@ type Resolver interface {
 	Resolve(context.Context, bootstrap.Question) (bootstrap.Answer, error)
 }
 
-// A Client sends queries to RDAP servers. Create a Client with [New]. It is safe for concurrent
-// use; a program needs only one Client.
+// A Client sends queries to RDAP servers. Make it with [New]: the zero Client returns errors. It is safe for
+// concurrent use; a program needs only one.
 type Client struct {
 	cfg    Config
 	own    []io.Closer // parts made by New, which Close closes
@@ -67,6 +67,7 @@ type Client struct {
 	hosts   *gate.Hosts
 	memory  *memoryBudget // budget of single lookups
 	batches batches
+	users   users
 	helps   helpcache.Cache
 	flights flights
 
@@ -84,7 +85,8 @@ type Client struct {
 	accept, userAgent, languages []string // languages is nil if Config.Languages is
 }
 
-// New returns a Client. It sends nothing. Its error names the invalid field of cfg.
+// New returns a Client. It sends nothing. Its error for an invalid field of cfg is a
+// [*ConfigError].
 func New(cfg Config) (*Client, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -138,6 +140,9 @@ var ErrClosed = errors.New("client: closed")
 // be closed more than once. A Logger, limit.Store, Resolver or hook may call Close; such a call
 // of Close does not wait for the lookup that it belongs to.
 func (c *Client) Close() error {
+	if c.closed == nil {
+		return errNotMade
+	}
 	c.closeOnce.Do(func() { close(c.closed) })
 	c.batches.end(ErrClosed)
 	errs := []error{c.flushLimits()}
@@ -145,6 +150,84 @@ func (c *Client) Close() error {
 		errs = append(errs, closer.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// Shutdown closes c when its lookups have ended. It lets lookups, searches and batches in
+// progress complete, except that batches end as with [Batch.Drain]. Later ones fail with an error that
+// wraps [ErrClosed]. A loop over a batch or a search counts as in progress until it ends, so
+// such a loop must not call Shutdown, nor must a hook.
+//
+// If ctx ends first, Shutdown ends the rest as [Client.Close] does, and returns the error of
+// ctx. Otherwise it returns the error of Close.
+func (c *Client) Shutdown(ctx context.Context) error {
+	if c.closed == nil {
+		return errNotMade
+	}
+	idle := c.users.shut()
+	c.batches.end(ErrClosed)
+	select {
+	case <-idle:
+	case <-c.closed:
+	case <-ctx.Done():
+		return errors.Join(context.Cause(ctx), c.Close())
+	}
+	return c.Close()
+}
+
+// users counts the lookups, searches and batches in progress.
+type users struct {
+	mu   sync.Mutex
+	n    int
+	idle chan struct{} // closed when n is 0 after shut; nil before shut
+}
+
+// enter counts a user until leave. It returns false after shut.
+func (u *users) enter() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.idle != nil {
+		return false
+	}
+	u.n++
+	return true
+}
+
+func (u *users) leave() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.n--; u.n == 0 && u.idle != nil {
+		close(u.idle)
+	}
+}
+
+// shut refuses further users. It returns a channel that is closed when the last one has left.
+func (u *users) shut() <-chan struct{} {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.idle == nil {
+		if u.idle = make(chan struct{}); u.n == 0 {
+			close(u.idle)
+		}
+	}
+	return u.idle
+}
+
+func (u *users) areShut() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.idle != nil
+}
+
+// use counts a lookup or a search until c.users.leave. Its error is that of a Client that is
+// closed or zero.
+func (c *Client) use() *Error {
+	switch {
+	case c.closed == nil:
+		return &Error{Code: CodeNotSent, Message: errNotMade.Error(), Err: errNotMade}
+	case !c.users.enter():
+		return &Error{Code: CodeNotSent, Message: "not sent: the client was closed", Err: ErrClosed}
+	}
+	return nil
 }
 
 func (c *Client) isClosed() bool {
@@ -159,6 +242,9 @@ func (c *Client) isClosed() bool {
 // Batch returns a [Batch] that looks up all inputs. Nothing is read or sent before the loop
 // over [Batch.All].
 func (c *Client) Batch(ctx context.Context, inputs iter.Seq2[Input, error], opts ...BatchOption) *Batch {
+	if c.closed == nil {
+		return &Batch{}
+	}
 	b := newBatch(ctx, c, newOptions(opts))
 	b.inputs = inputs
 	return b
@@ -167,12 +253,25 @@ func (c *Client) Batch(ctx context.Context, inputs iter.Seq2[Input, error], opts
 // Servers returns the state of all servers that c has sent requests to, by name. It is cheap
 // enough for a display that is updated several times per second.
 func (c *Client) Servers() []ServerProgress {
+	if c.hosts == nil {
+		return nil
+	}
 	now := time.Now()
 	var list []ServerProgress
 	for _, h := range c.hosts.All() {
 		list = append(list, serverProgress(h, now))
 	}
 	return list
+}
+
+// Stats returns the statistics of the [pool.Pool] that is the Transport of c: the Pool that New
+// made, or Config.Transport. It returns false with any other Transport.
+func (c *Client) Stats() (pool.Stats, bool) {
+	p, ok := c.cfg.Transport.(*pool.Pool)
+	if !ok {
+		return pool.Stats{}, false
+	}
+	return p.Stats(), true
 }
 
 // Plan reads all inputs and returns what a Batch would do with them. It sends no queries; the
@@ -182,6 +281,9 @@ func (c *Client) Servers() []ServerProgress {
 // A Plan counts duplicates as sent, because duplicates in a Batch share a response only while
 // they are in flight at the same time.
 func (c *Client) Plan(ctx context.Context, inputs iter.Seq2[Input, error]) (*Plan, error) {
+	if c.closed == nil {
+		return new(Plan), errNotMade
+	}
 	p := planner{
 		c: c, b: newBatch(ctx, c, nil), plan: new(Plan),
 		zones: make(map[string]int64), servers: make(map[*gate.Host]*PlanServer),
@@ -235,7 +337,7 @@ func (c *Client) abandon(ctx context.Context, t *task) {
 			r.Server = weburl.Redact(t.servers.URLs[t.server])
 		}
 		c.stop(ctx, t, "waiting for "+visible(r.Server))
-	case c.isClosed():
+	case c.isClosed(), c.users.areShut():
 		r.end(&Error{Code: CodeCanceled, Message: "not sent: the client was closed", Err: ErrClosed})
 	default:
 		r.end(&Error{Code: CodeCanceled, Message: "not sent: the batch was ended", Err: context.Canceled})
@@ -283,6 +385,11 @@ func (c *Client) nextURL(from, href string) (next *url.URL, why string) {
 // the only page. It does not follow links.
 func (c *Client) Search(ctx context.Context, q Query, opts ...Option) iter.Seq2[*Page, error] {
 	return func(yield func(*Page, error) bool) {
+		if e := c.use(); e != nil {
+			yield(nil, e)
+			return
+		}
+		defer c.users.leave()
 		r := &Result{Query: c.registrable(q)}
 		servers, err := c.resolve(ctx, r.Query)
 		if err != nil {

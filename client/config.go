@@ -228,7 +228,7 @@ func positive[T int | int64 | time.Duration](v, d T) T {
 // ignored.
 func (c Config) check() error {
 	bad := func(field, format string, args ...any) error {
-		return fmt.Errorf("client: %s: %s", field, fmt.Sprintf(format, args...))
+		return &ConfigError{field, fmt.Errorf(format, args...)}
 	}
 	if !slices.Contains([]CacheMode{"", CacheReferrals, CacheAll, CacheNone}, c.Cache) {
 		return bad("Cache", "invalid value %q", c.Cache)
@@ -248,7 +248,7 @@ func (c Config) check() error {
 		return bad("Languages", "invalid language tags %q, or too many", c.Languages)
 	}
 	if err := c.Search.Check(); err != nil {
-		return fmt.Errorf("client: Search: %w", err)
+		return &ConfigError{"Search", err}
 	}
 	for host, r := range c.Rates {
 		if r.IsZero() && r != (limit.Rate{}) {
@@ -260,7 +260,7 @@ func (c Config) check() error {
 			continue
 		}
 		if _, _, err := registrars.Entry(id, base); err != nil {
-			return bad("RegistrarURLs", "%q: %v", id, err)
+			return bad("RegistrarURLs", "%q: %w", id, err)
 		}
 	}
 	for origin, cred := range c.Credentials {

@@ -67,6 +67,21 @@ const (
 	CodeNotSent      Code = "not_sent"      // the lookup ended, as canceled or timed out, before its first request
 )
 
+// A ConfigError means that a field of a [Config] has an invalid value.
+type ConfigError struct {
+	Field string // name of the field, such as "Credentials"
+	Err   error  // what is invalid; never nil
+}
+
+// Error returns the field and the problem.
+func (e *ConfigError) Error() string { return "client: " + e.Field + ": " + e.Err.Error() }
+
+// Unwrap returns the problem.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+// errNotMade is the error of a zero [Client].
+var errNotMade = errors.New("client: zero Client: make it with New")
+
 // A HintCode names the setting that an [Error.Hint] is about, for programs that have their own
 // name for the setting.
 type HintCode string

@@ -39,6 +39,12 @@ func (c *Client) Lookup(ctx context.Context, q Query, opts ...Option) (*Result, 
 	q = c.registrable(q)
 	r := &Result{Query: q}
 	start := time.Now()
+	if e := c.use(); e != nil {
+		r.fail(e)
+		r.Time = start
+		return r, e
+	}
+	defer c.users.leave()
 	if servers, err := c.resolve(ctx, q); err != nil {
 		r.fail(err)
 		r.Time = time.Now()

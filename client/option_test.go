@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -56,7 +57,7 @@ func TestMaxWaitOption(t *testing.T) {
 // A field of Header is sent to the server of the query, not to the target of a redirect or a
 // link.
 func TestHeaderOption(t *testing.T) {
-	ca := newCA(t)
+	ca := rdaptest.NewCA(t)
 	registry := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
 	other := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
 	registry.On("/domain/moved.example", rdaptest.Redirect(302, other.URL()+"domain/moved.example"))
@@ -78,7 +79,7 @@ func TestHeaderOption(t *testing.T) {
 		t.Errorf("%d requests at the registry", n)
 	}
 	for _, req := range registry.Log() {
-		if req.Header.Get("X-Request-Id") != "42" {
+		if http.Header(req.Header).Get("X-Request-Id") != "42" {
 			t.Errorf("%s: header %v", req.URI, req.Header)
 		}
 	}
@@ -86,7 +87,7 @@ func TestHeaderOption(t *testing.T) {
 		t.Errorf("%d requests at the other server", n)
 	}
 	for _, req := range other.Log() {
-		if req.Header.Get("X-Request-Id") != "" || req.Header.Get("User-Agent") == "portfolio/1" {
+		if h := http.Header(req.Header); h.Get("X-Request-Id") != "" || h.Get("User-Agent") == "portfolio/1" {
 			t.Errorf("%s: header %v", req.URI, req.Header)
 		}
 	}
