@@ -20,6 +20,8 @@ import (
 // host rejects it; the result is complete then. Only single lookups wait here: the
 // queue of a batch parks its lookups.
 func (c *Client) await(ctx context.Context, t *task) bool {
+	began := time.Now()
+	defer func() { t.addWait(time.Since(began)) }()
 	if !t.at.IsZero() && !c.sleep(ctx, nil, time.Until(t.at)) {
 		c.stop(ctx, t, "waiting to retry at "+visible(t.result.Server))
 		return false
@@ -79,6 +81,12 @@ func (c *Client) sleep(ctx context.Context, freed <-chan struct{}, d time.Durati
 		return false
 	}
 	return true
+}
+
+// addWait adds a wait before a request to the result.
+func (t *task) addWait(d time.Duration) {
+	t.result.Waited += d
+	t.waited += d
 }
 
 // target returns the URL of the next request.

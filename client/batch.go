@@ -413,6 +413,7 @@ func (b *Batch) push(it *item, failed *Error) {
 	defer b.pushing.Done()
 	if failed == nil {
 		it.readFor.Lines.Read.Add(1)
+		it.queuedAt = time.Now()
 		if kept := b.queue.push(it); !kept {
 			b.spare = it
 		}

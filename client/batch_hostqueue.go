@@ -22,6 +22,7 @@ type item struct {
 
 	readFor      *gate.Host // host of the first server; nil if there is none or it is unknown
 	grantedAt    time.Time  // when the request in flight was admitted; zero if no request is in flight
+	queuedAt     time.Time  // when it was added to the queue; zero if its input was spilled since
 	fromUnserved bool       // the item was taken from queue.unserved
 }
 

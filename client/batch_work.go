@@ -50,6 +50,7 @@ func (b *Batch) workOne() (more bool) {
 	if f == outcomeRequeue {
 		b.memory.yield(&it.task)
 		b.setHost(it)
+		it.queuedAt = time.Now()
 	}
 	b.queue.finishRequest(it, f == outcomeRequeue)
 	if f == outcomeCompleted || f == outcomeDone {
@@ -69,6 +70,7 @@ func (b *Batch) handle(it *item, k gate.Decision) itemOutcome {
 		}
 	}
 	if k.Verdict == gate.Allow {
+		it.addQueueTime(k.At)
 		it.taken, it.decision = true, k
 		if it.host == nil {
 			it.host = it.hostQueue.host
@@ -77,6 +79,9 @@ func (b *Batch) handle(it *item, k gate.Decision) itemOutcome {
 	if f := b.loadItem(it); f != outcomeCompleted {
 		it.giveBack()
 		return f
+	}
+	if k.Verdict != gate.Allow {
+		it.addQueueTime(time.Now())
 	}
 	switch k.Verdict {
 	case gate.Allow:
@@ -100,6 +105,14 @@ func (b *Batch) handle(it *item, k gate.Decision) itemOutcome {
 		b.c.abandon(b.ctx, &it.task)
 	}
 	return outcomeCompleted
+}
+
+// addQueueTime adds the time in the queue up to now to the result.
+func (it *item) addQueueTime(now time.Time) {
+	if !it.queuedAt.IsZero() {
+		it.addWait(max(now.Sub(it.queuedAt), 0))
+		it.queuedAt = time.Time{}
+	}
 }
 
 // loadItem parses and resolves an input from the temporary file, and coalesces it with a

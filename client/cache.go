@@ -74,7 +74,7 @@ func (a *attempt) revalidate(u *url.URL, resp *http.Response) *http.Response {
 
 func (a *attempt) useCached(u *url.URL, resp *http.Response) *http.Response {
 	a.cached = true
-	a.c.cfg.Logger.Debug("from the cache", "url", weburl.Redact(u.String()), "age", resp.Header.Get("Age"))
+	a.c.cfg.Logger.DebugContext(a.outer, "from the cache", "url", weburl.Redact(u.String()), "age", resp.Header.Get("Age"))
 	return resp
 }
 

@@ -2,6 +2,7 @@ package client
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -188,7 +189,13 @@ type Config struct {
 	// means no calls.
 	OnHold func(Hold)
 
-	// Logger receives requests and redirects at debug level. Nil disables logging.
+	// OnAttempt is called after each request of a lookup, with the context of the caller of
+	// Lookup, Search or Batch. The goroutine of the lookup calls it, so it must be fast. It
+	// must be safe for concurrent use. Nil means no calls.
+	OnAttempt func(context.Context, Attempt)
+
+	// Logger receives requests and redirects at debug level, with the context of the caller.
+	// Nil disables logging.
 	Logger *slog.Logger
 }
 

@@ -168,7 +168,7 @@ func (a *attempt) fetch(r *Result, u *url.URL) (response, *Error) {
 			}
 			a.storeInCache(u, resp, nil)
 			a.redirected = true
-			a.c.cfg.Logger.Debug("redirect", "from", weburl.Redact(u.String()), "to", weburl.Redact(next.String()), "status", resp.StatusCode)
+			a.c.cfg.Logger.DebugContext(a.outer, "redirect", "from", weburl.Redact(u.String()), "to", weburl.Redact(next.String()), "status", resp.StatusCode)
 			if a.c.isClosed() {
 				return response{}, closedWhile("following the redirect to "+visible(weburl.Redact(next.String())), nil)
 			}

@@ -48,8 +48,11 @@ type Result struct {
 	Time     time.Time        // when the result was complete
 	Attempts int              // number of requests sent, without redirects
 	Elapsed  time.Duration    // time from the start of the lookup to its end, without time in queues
-	Conn     pool.Trace       // connection of the last request
-	Header   http.Header      // header of the last response; nil if there was none
+	// time before the requests: for the limits of the servers, between attempts, and in the queue of
+	// a Batch, but not in its temporary file; not part of Elapsed
+	Waited time.Duration
+	Conn   pool.Trace  // connection of the last request
+	Header http.Header // header of the last response; nil if there was none
 	// body as the server sent it, decompressed; nil without a response. Callers may replace
 	// Raw, but not write to it
 	Raw    []byte
@@ -129,6 +132,12 @@ func unsent(e *Error) *Error {
 // connection for the request was attempted. A lookup that ended before that was rejected by a
 // limit of its server, a server that is down, the cache, the end of its context or Close.
 func (r *Result) Sent() bool { return r.Attempts > 0 }
+
+// addTimes adds the times of one stage of a search.
+func (r *Result) addTimes(stage *Result) {
+	r.Elapsed += stage.Elapsed
+	r.Waited += stage.Waited
+}
 
 // refuse sets Refusal and the verdict of its code.
 func (r *Result) refuse(e *Error) {

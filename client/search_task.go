@@ -50,7 +50,7 @@ func (helpStage) requestURL(t *task, base string) string {
 // complete continues with the search itself if the server supports the search.
 func (helpStage) complete(_ context.Context, c *Client, t *task) (more bool) {
 	s, got := t.search, t.result
-	t.root.Elapsed += got.Elapsed
+	t.root.addTimes(got)
 	s.base = t.servers.URLs[t.server]
 	t.nextStage(lookupStage{}, t.root)
 	var h *rdap.Help
@@ -78,7 +78,7 @@ func (helpStage) complete(_ context.Context, c *Client, t *task) (more bool) {
 
 func (helpStage) interrupt(_ context.Context, _ *Client, t *task) (more bool) {
 	if e := t.result.reason(); e != nil {
-		t.root.Elapsed += t.result.Elapsed
+		t.root.addTimes(t.result)
 		t.search.refuse(t, e)
 	}
 	return false
@@ -94,7 +94,7 @@ func (p pageStage) complete(ctx context.Context, c *Client, t *task) (more bool)
 	if got.Verdict != Found {
 		return p.interrupt(ctx, c, t)
 	}
-	t.root.Elapsed += got.Elapsed
+	t.root.addTimes(got)
 	t.root.Time = got.Time
 	return c.nextPage(t, got)
 }
@@ -221,7 +221,7 @@ func normalOf(text string) string {
 // pageFailed marks the results as incomplete because the next page could not be read.
 func (s *search) pageFailed(root, got *Result) {
 	p := root.Paging
-	root.Elapsed += got.Elapsed
+	root.addTimes(got)
 	why := "no response"
 	if e := got.reason(); e != nil {
 		why, p.Failure = e.Message, e

@@ -58,6 +58,7 @@ type task struct {
 	decision gate.Decision    // decision of the host that admitted the request
 	beside   int              // lookups of the batch at the host, including this one
 	at       time.Time        // earliest time of the next request
+	waited   time.Duration    // time waited since the last attempt
 	limited  time.Time        // when a rate limit first refused a request
 
 	clock          *clock    // clock of the attempt in flight; nil means no limit
@@ -244,6 +245,7 @@ func (c *Client) doRequest(ctx context.Context, t *task) (more bool) {
 	}
 	c.noteFailedConn(ctx, t)
 	a.report(r)
+	a.note(r)
 	if e == nil && c.checkDesync(ctx, a, got.status) {
 		t.resend(warnings)
 		return true
