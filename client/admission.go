@@ -157,7 +157,7 @@ func (a *attempt) report(r *Result) {
 	switch {
 	case !s.Failed:
 		s.Stated = a.stated(r)
-	case a.outer.Err() != nil || r.reason().Code == CodeNotPublic || r.reason().Code == CodeCanceled:
+	case a.outer.Err() != nil || r.reason().Code == CodeNotPublic || r.reason().Code == CodeCredential || r.reason().Code == CodeCanceled:
 		// No request was sent. A host that rejects a redirect must not look dead to other
 		// lookups.
 		s.Kind = gate.Canceled

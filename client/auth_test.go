@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -22,7 +23,7 @@ const secret = "s3cret-Word"
 // authClient returns a client for s and others that has a credential only for s.
 func authClient(t *testing.T, scheme, name string, s *rdaptest.Server, others ...*rdaptest.Server) *client.Client {
 	t.Helper()
-	value := map[string]string{"bearer": secret, "apikey": name + "=" + secret}[scheme]
+	value := map[string]string{"bearer": secret, "apikey": name + "=" + secret, "header": name + ": " + secret}[scheme]
 	if value == "" {
 		value = name + ":" + secret
 	}
@@ -72,6 +73,7 @@ func TestBasicBearerAndKey(t *testing.T) {
 		"basic":  func(r *http.Request) bool { u, p, _ := r.BasicAuth(); return u == "me" && p == secret },
 		"bearer": func(r *http.Request) bool { return r.Header.Get("Authorization") == "Bearer "+secret },
 		"apikey": func(r *http.Request) bool { return r.URL.Query().Get("me") == secret },
+		"header": func(r *http.Request) bool { return r.Header.Get("me") == secret },
 	} {
 		t.Run(scheme, func(t *testing.T) {
 			s := rdaptest.Start(t, rdaptest.Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -129,9 +131,9 @@ func TestDigest(t *testing.T) {
 
 // A redirect to another origin is followed without the credential.
 func TestCredentialsStayWithTheirOrigin(t *testing.T) {
-	for _, scheme := range []string{"basic", "bearer", "apikey"} {
+	for _, scheme := range []string{"basic", "bearer", "apikey", "header"} {
 		other := rdaptest.Start(t, rdaptest.Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Authorization") != "" || strings.Contains(r.URL.RawQuery, secret) {
+			if r.Header.Get("Authorization") != "" || r.Header.Get("me") != "" || strings.Contains(r.URL.RawQuery, secret) {
 				t.Errorf("%s: another origin was sent the credential", scheme)
 			}
 			answer(w)
@@ -250,5 +252,98 @@ func TestCredentialPrinted(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "basic credential") {
 		t.Errorf("logged %s", log.String())
+	}
+}
+
+// CredentialFor is called for each request, with the context of the caller. A new token is sent
+// from the next request on, and no token crosses to another origin.
+func TestCredentialFor(t *testing.T) {
+	type key struct{}
+	var calls atomic.Int64
+	for _, scheme := range []client.AuthScheme{client.AuthBearer, client.AuthAPIKey, client.AuthHeader} {
+		calls.Store(0)
+		other := rdaptest.Start(t, rdaptest.Config{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "" || r.Header.Get("token") != "" || strings.Contains(r.URL.String(), secret) {
+				t.Errorf("%s: another origin was sent the credential: %s", scheme, r.URL)
+			}
+			answer(w)
+		})})
+		s := rdaptest.Start(t, rdaptest.Config{CA: other.CA(), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			want := fmt.Sprint(secret, calls.Load())
+			if r.Header.Get("Authorization") != "Bearer "+want && r.Header.Get("token") != want && r.URL.Query().Get("token") != want {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			if strings.HasSuffix(r.URL.Path, "/moved.example") { // the server repeats the query, as many do
+				http.Redirect(w, r, other.URL()+"domain/alpha.example?"+r.URL.RawQuery, http.StatusFound)
+				return
+			}
+			answer(w)
+		})})
+		p, err := pool.New(pool.Config{TLS: &tls.Config{RootCAs: s.Pool()}, AllowPrivate: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		c, err := client.New(client.Config{Transport: p, CredentialFor: func(ctx context.Context, origin string) (*client.Credential, error) {
+			if ctx.Value(key{}) != "caller" {
+				t.Error("the context is not the caller's")
+			}
+			if origin+"/" != s.URL() {
+				return nil, nil
+			}
+			return &client.Credential{Scheme: scheme, Name: "token", Secret: fmt.Sprint(secret, calls.Add(1))}, nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		ctx := context.WithValue(t.Context(), key{}, "caller")
+		for _, name := range []string{"alpha.example", "moved.example", "alpha.example"} {
+			q := mustParse(t, "", name)
+			q.Server = s.URL()
+			r, err := c.Lookup(ctx, q)
+			if err != nil {
+				t.Errorf("%s, %s: %v", scheme, name, err)
+			}
+			if text := fmt.Sprintf("%+v", *r); strings.Contains(text, secret) {
+				t.Errorf("the secret is in the result: %s", text)
+			}
+		}
+		if calls.Load() != 3 {
+			t.Errorf("%s: %d calls for 3 requests", scheme, calls.Load())
+		}
+	}
+}
+
+// Without a credential because of an error, no request is sent, and the server counts as
+// working.
+func TestCredentialForError(t *testing.T) {
+	expired := errors.New("refresh token expired")
+	var fail atomic.Bool
+	var scheme atomic.Value
+	scheme.Store(client.AuthBearer)
+	s, a := newPair(t, rdaptest.Config{}, client.Config{CredentialFor: func(context.Context, string) (*client.Credential, error) {
+		if fail.Load() {
+			return nil, expired
+		}
+		return &client.Credential{Scheme: scheme.Load().(client.AuthScheme), Secret: secret}, nil
+	}})
+	q := mustParse(t, "", "alpha.example")
+	a.lookup(t, q)
+	fail.Store(true)
+	for range 10 {
+		r, err := a.Lookup(t.Context(), q)
+		if !errors.Is(err, client.CodeCredential) || !errors.Is(err, expired) || r.Verdict != client.Failed || r.Attempts != 1 {
+			t.Errorf("%s after %d attempts", describe(r), r.Attempts)
+		}
+	}
+	fail.Store(false)
+	if a.lookup(t, q); s.Counts().Requests != 2 || a.Servers()[0].Dead {
+		t.Errorf("%d requests, servers %+v", s.Counts().Requests, a.Servers())
+	}
+	scheme.Store(client.AuthScheme("kerberos"))
+	if r, err := a.Lookup(t.Context(), q); !errors.Is(err, client.CodeCredential) {
+		t.Errorf("invalid scheme: %s", describe(r))
 	}
 }

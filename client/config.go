@@ -143,6 +143,13 @@ type Config struct {
 	// not the default) to the credential sent to it. See [ParseCredentials].
 	Credentials map[string]*Credential
 
+	// CredentialFor returns the credential for an origin that Credentials does not have, such as
+	// a token that expires (RFC 9560); a nil Credential means none. It is called before each
+	// request over TLS, with a context that ends with the request, and must be safe for
+	// concurrent use: it should cache tokens. With an error, the request is not sent, and the
+	// lookup ends with CodeCredential. Nil means no credentials but those of Credentials.
+	CredentialFor func(ctx context.Context, origin string) (*Credential, error)
+
 	// MaxBody limits a body in bytes, after decompression. 0 means DefaultMaxBody.
 	MaxBody int64
 
@@ -275,8 +282,8 @@ func (c Config) check() error {
 		if err != nil || u.Scheme != "https" || u.Host == "" || weburl.Origin(u) != origin {
 			return bad("Credentials", "%q is not an origin such as https://rdap.example", weburl.Redact(origin))
 		}
-		if cred == nil || !slices.Contains([]AuthScheme{AuthBasic, AuthDigest, AuthBearer, AuthAPIKey}, cred.Scheme) {
-			return bad("Credentials", "invalid scheme for %s", origin)
+		if err := cred.check(); err != nil {
+			return bad("Credentials", "%s: %w", origin, err)
 		}
 	}
 	return nil

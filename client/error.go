@@ -61,6 +61,7 @@ const (
 	CodeTransport    Code = "transport"     // the connection failed in another way
 	CodeProxy        Code = "proxy"         // the proxy could not be reached, or refused the connection
 	CodeNotPublic    Code = "not_public"    // a registry or a server referred to a private or local address
+	CodeCredential   Code = "credential"    // Config.CredentialFor returned an error
 	CodeRedirect     Code = "redirect"      // the redirects form a loop, are too many, or must not be followed
 	CodeBootstrap    Code = "bootstrap"     // the server could not be determined; no_service does not apply
 	CodeCanceled     Code = "canceled"      // the caller canceled the lookup, or closed the Client

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/auth"
 	"github.com/rdapq/rdapq/internal/neterror"
 	"github.com/rdapq/rdapq/internal/reqtrace"
 	"github.com/rdapq/rdapq/pool"
@@ -44,6 +45,10 @@ func (a *attempt) failure(u *url.URL, at pool.Step, err error) *Error {
 		if a.c.isClosed() {
 			e.Err = errors.Join(ErrClosed, err)
 		}
+		return e
+	}
+	if cause, ok := errors.AsType[*auth.SourceError](err); ok {
+		e.Code, e.Message = CodeCredential, "no credential for "+visible(cause.Origin)+": "+visible(cause.Err.Error())
 		return e
 	}
 	if a.ctx.Err() != nil || neterror.Timeout(err) {

@@ -112,7 +112,7 @@ Every flag can also be set with an environment variable (RDAPQ_PER_HOST for
 --per-host) or with a line "per-host = 4" in ~/.config/rdapq/config (or
 $RDAPQ_CONFIG). Precedence: command line, environment, configuration file.
 Credentials are lines "ORIGIN SCHEME CREDENTIAL" in ~/.config/rdapq/credentials or
-in $RDAPQ_CREDENTIALS; SCHEME is basic, digest, bearer or apikey.`
+in $RDAPQ_CREDENTIALS; SCHEME is basic, digest, bearer, apikey or header.`
 
 const examples = `  rdapq example.com 192.0.2.1 AS64500
   rdapq -f names.txt --stats > results.ndjson

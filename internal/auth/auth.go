@@ -2,6 +2,7 @@
 package auth
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"net/http"
@@ -23,46 +24,118 @@ const (
 	Digest = "digest"
 	Bearer = "bearer"
 	APIKey = "apikey" // parameter of the query string
+	Header = "header" // a header field
 )
 
 // A Credential authenticates the client to one origin.
 type Credential struct {
 	Scheme string
-	Name   string // basic, digest: the user; apikey: the query parameter
+	Name   string // basic, digest: the user; apikey: the query parameter; header: the field
 	Secret string // the password, token or key
 }
+
+// A Source returns the credential for an origin, nil if it has none. The context is that of the
+// request.
+type Source func(ctx context.Context, origin string) (*Credential, error)
+
+// A SourceError means that the Source returned an error, so that no request was sent.
+type SourceError struct {
+	Origin string
+	Err    error // the error of the Source
+}
+
+func (e *SourceError) Error() string { return "no credential for " + e.Origin + ": " + e.Err.Error() }
+
+// Unwrap returns the error of the Source.
+func (e *SourceError) Unwrap() error { return e.Err }
 
 // A Transport sends each origin its credential, and only over TLS. The methods StripKeys
 // and Leaks may be called on a nil Transport, which has no credentials.
 type Transport struct {
 	base        http.RoundTripper
 	credentials map[string]Credential
-	secrets     map[string]*secret.Set // secrets of the credentials, by origin
-	keys        []string               // secrets sent in URLs
+	source      Source // for origins without an entry in credentials; may be nil
 
-	mu         sync.Mutex
+	mu         sync.RWMutex
 	challenges map[string]*challenge // digest challenges by origin
+	secrets    map[string][]known    // secrets sent so far and those of credentials, by origin
 }
 
-// New returns a Transport that sends requests over base, with credentials by their
-// origins. It is nil without credentials.
-func New(base http.RoundTripper, credentials map[string]Credential) *Transport {
-	if len(credentials) == 0 {
+// A known is a secret that must not be sent to another origin.
+type known struct {
+	secret string
+	set    *secret.Set
+	inURL  bool // the secret is sent in URLs
+}
+
+// maxKnown and maxOrigins limit the secrets of a Source that are remembered: of one origin, and
+// the number of origins.
+const (
+	maxKnown   = 4
+	maxOrigins = 1000
+)
+
+// New returns a Transport that sends requests over base, with credentials by their origins, or
+// those of source. It is nil without either.
+func New(base http.RoundTripper, credentials map[string]Credential, source Source) *Transport {
+	if len(credentials) == 0 && source == nil {
 		return nil
 	}
 	a := &Transport{
-		base: base, credentials: credentials,
-		secrets: make(map[string]*secret.Set), challenges: make(map[string]*challenge),
+		base: base, credentials: credentials, source: source,
+		secrets: make(map[string][]known), challenges: make(map[string]*challenge),
 	}
 	for origin, c := range credentials {
-		if set := secret.NewSet([]string{c.Secret}); set != nil {
-			a.secrets[origin] = set
-		}
-		if c.Scheme == APIKey && c.Secret != "" {
-			a.keys = append(a.keys, c.Secret)
-		}
+		a.remember(origin, c)
 	}
 	return a
+}
+
+// remember adds the secret of a credential to those that StripKeys and Leaks look for.
+func (a *Transport) remember(origin string, c Credential) {
+	if c.Secret == "" {
+		return
+	}
+	one := known{secret: c.Secret, inURL: c.Scheme == APIKey}
+	same := func(k known) bool { return k.secret == one.secret && k.inURL == one.inURL }
+	a.mu.RLock()
+	found := slices.ContainsFunc(a.secrets[origin], same)
+	a.mu.RUnlock()
+	if found {
+		return
+	}
+	one.set = secret.NewSet([]string{c.Secret})
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if slices.ContainsFunc(a.secrets[origin], same) {
+		return // another request has added it
+	}
+	for other := range a.secrets {
+		if _, fixed := a.credentials[other]; len(a.secrets) >= maxOrigins && !fixed {
+			delete(a.secrets, other)
+		}
+	}
+	list := append(a.secrets[origin], one)
+	a.secrets[origin] = list[max(0, len(list)-maxKnown):]
+}
+
+// credentialFor returns the credential for a request to origin; ok is false without one.
+func (a *Transport) credentialFor(req *http.Request, origin string) (c Credential, ok bool, err error) {
+	if req.URL.Scheme != "https" {
+		return c, false, nil
+	}
+	if c, ok = a.credentials[origin]; ok || a.source == nil {
+		return c, ok, nil
+	}
+	got, err := a.source(req.Context(), origin)
+	if err != nil {
+		return c, false, &SourceError{origin, err}
+	}
+	if got == nil {
+		return c, false, nil
+	}
+	a.remember(origin, *got)
+	return *got, true, nil
 }
 
 // RoundTrip sends a request with the credential of its origin, and again if the credential
@@ -75,8 +148,11 @@ func (a *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.URL = &u
 	}
 	origin := weburl.Origin(req.URL)
-	c, ok := a.credentials[origin]
-	if !ok || req.URL.Scheme != "https" {
+	c, ok, err := a.credentialFor(req, origin)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
 		return a.base.RoundTrip(req)
 	}
 	// Early data can be replayed, so it must not contain a credential.
@@ -100,8 +176,10 @@ func (a *Transport) Leaks(u *url.URL) bool {
 		return false
 	}
 	to := weburl.Origin(u)
-	for origin, set := range a.secrets {
-		if origin != to && set.InURL(u) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for origin, list := range a.secrets {
+		if origin != to && slices.ContainsFunc(list, func(k known) bool { return k.set != nil && k.set.InURL(u) }) {
 			return true
 		}
 	}
@@ -119,7 +197,11 @@ type challenge struct {
 // again for its own origin.
 func (a *Transport) StripKeys(link string) string {
 	before, query, found := strings.Cut(link, "?")
-	if a == nil || len(a.keys) == 0 || !found {
+	if a == nil || !found {
+		return link
+	}
+	keys := a.keys()
+	if len(keys) == 0 {
 		return link
 	}
 	query, fragment, hasFragment := strings.Cut(query, "#")
@@ -129,7 +211,7 @@ func (a *Transport) StripKeys(link string) string {
 		if plain, err := url.QueryUnescape(value); err == nil {
 			value = plain
 		}
-		return slices.ContainsFunc(a.keys, func(key string) bool {
+		return slices.ContainsFunc(keys, func(key string) bool {
 			return value == key || len(key) >= minEmbeddedKey && strings.Contains(value, key)
 		})
 	})
@@ -140,6 +222,21 @@ func (a *Transport) StripKeys(link string) string {
 		before += "#" + fragment
 	}
 	return before
+}
+
+// keys returns the secrets that are sent in URLs.
+func (a *Transport) keys() []string {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	var keys []string
+	for _, list := range a.secrets {
+		for _, k := range list {
+			if k.inURL {
+				keys = append(keys, k.secret)
+			}
+		}
+	}
+	return keys
 }
 
 // minEmbeddedKey is the minimum length of a key to be searched for inside values.
@@ -159,6 +256,8 @@ func (a *Transport) apply(req *http.Request, origin string, c Credential) error 
 		}
 		u.RawQuery += url.QueryEscape(c.Name) + "=" + url.QueryEscape(c.Secret)
 		req.URL = &u
+	case Header:
+		req.Header[http.CanonicalHeaderKey(c.Name)] = []string{c.Secret}
 	case Digest:
 		return a.respond(req, origin, c)
 	}

@@ -50,7 +50,7 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := auth.New(&r, credentials).RoundTrip(req)
+		resp, err := auth.New(&r, credentials, nil).RoundTrip(req)
 		if err != nil || resp.StatusCode != 200 {
 			t.Fatal(tt.url, resp, err)
 		}
@@ -69,7 +69,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestLeaks(t *testing.T) {
-	a := auth.New(nil, credentials)
+	a := auth.New(nil, credentials, nil)
 	for link, want := range map[string]bool{
 		"https://basic.example/password-1":          false,
 		"https://other.example/password-1":          true,
@@ -91,7 +91,7 @@ func TestLeaks(t *testing.T) {
 }
 
 func TestStripKeys(t *testing.T) {
-	a := auth.New(nil, credentials)
+	a := auth.New(nil, credentials, nil)
 	for link, want := range map[string]string{
 		"https://x.example/?k=key-12345#part":       "https://x.example/#part",
 		"/?a=1&k=key%2D12345&b=2":                   "/?a=1&b=2",
@@ -105,7 +105,7 @@ func TestStripKeys(t *testing.T) {
 			t.Errorf("%s without credentials: %s", link, got)
 		}
 	}
-	if auth.New(nil, nil) != nil {
+	if auth.New(nil, nil, nil) != nil {
 		t.Error("a Transport without credentials")
 	}
 }
