@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/rdaptest"
 	"github.com/rdapq/rdapq/pool"
 )
 
@@ -150,4 +152,38 @@ func TestLookupGivesUpItsPlace(t *testing.T) {
 	if n := s.requests.Load(); n != 2 {
 		t.Errorf("%d requests, want 2", n)
 	}
+}
+
+// When every response is a refusal, 200 callers send at most 10 requests: the others end
+// without a request, because they would wait longer than MaxWait.
+func TestRefusedCallers(t *testing.T) {
+	bubble(t, "429", func(t *testing.T) {
+		s, a := newPair(t, rdaptest.Config{Network: new(rdaptest.Network)}, client.Config{MaxWait: time.Second})
+		s.On("*", rdaptest.Status(429), rdaptest.RetryAfter("60"), rdaptest.Latency(50*time.Millisecond))
+		const callers = 200
+		results := make([]*client.Result, callers)
+		var wg sync.WaitGroup
+		for i := range results {
+			wg.Go(func() {
+				results[i], _ = a.Lookup(t.Context(), mustParse(t, client.TypeDomain, fmt.Sprintf("name%d.example", i)))
+			})
+		}
+		wg.Wait()
+		sent := int64(0)
+		for _, r := range results {
+			checkResult(t, r)
+			e := client.ErrorOf(r)
+			if r.Verdict != client.RateLimited || !errors.Is(r.Err(), client.CodeRateLimited) || !e.Retryable() || e.RetryAfter < 58*time.Second {
+				t.Errorf("%s, retry after %v", describe(r), e.RetryAfter)
+			}
+			if r.Sent() {
+				sent += int64(r.Attempts)
+			} else if r.Refusal != nil {
+				t.Errorf("a refusal without a request: %s", describe(r))
+			}
+		}
+		if n := s.Counts().Requests; n > 10 || n != sent {
+			t.Errorf("%d requests, %d according to the results", n, sent)
+		}
+	})
 }
