@@ -124,7 +124,7 @@ func stopped(ctx context.Context, e *Error, doing string) {
 // spent returns the time that the attempt took, rounded for people.
 func (a *attempt) spent() string {
 	d := time.Since(a.start)
-	if bound := a.clock.expired(); bound > 0 {
+	if bound := a.clock.Expired(); bound > 0 {
 		d = bound
 	}
 	if d < time.Second {

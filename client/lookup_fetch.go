@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rdapq/rdapq/internal/attemptclock"
 	"github.com/rdapq/rdapq/internal/content"
 	"github.com/rdapq/rdapq/internal/gate"
 	"github.com/rdapq/rdapq/internal/httpcache"
@@ -27,13 +28,13 @@ const acceptRDAP = "application/rdap+json, application/json;q=0.9"
 // An attempt is one request to one server, with its redirects.
 type attempt struct {
 	c     *Client
-	outer context.Context // context of the caller
-	ctx   context.Context // context of the attempt, with its deadline
-	steps *reqtrace.Steps // nil with a pool, which reports the step itself
-	clock *clock          // nil without a time limit
+	outer context.Context     // context of the caller
+	ctx   context.Context     // context of the attempt, with its deadline
+	steps *reqtrace.Steps     // nil with a pool, which reports the step itself
+	clock *attemptclock.Clock // nil without a time limit
 	start time.Time
 
-	bound     clock                   // storage for clock
+	bound     attemptclock.Clock      // storage for clock
 	stop      context.CancelCauseFunc // ends ctx; nil if the attempt has no limit of its own
 	stopWhole context.CancelFunc      // ends the context that limits the whole attempt; nil if there is none
 
@@ -79,7 +80,7 @@ func (c *Client) newAttempt(ctx context.Context, t *task, start time.Time, more 
 			wait = c.cfg.Timeout + c.cfg.ConnectTimeout
 		}
 		a.clock = &a.bound
-		a.bound.start(start, c.cfg.Timeout, wait, pooled, a.stop)
+		a.bound.Start(start, c.cfg.Timeout, wait, pooled, a.stop)
 	}
 	if !pooled {
 		a.steps = reqtrace.NewSteps(c.cfg.ConnectTimeout, func() { a.stop(errConnectTimeout) })
@@ -92,7 +93,7 @@ func (c *Client) newAttempt(ctx context.Context, t *task, start time.Time, more 
 // end releases the time limits of the attempt.
 func (a *attempt) end() {
 	a.steps.Stop()
-	a.clock.stop()
+	a.clock.Stop()
 	a.task.clock = nil
 	if a.stop != nil {
 		a.stop(nil)
@@ -221,7 +222,7 @@ func (a *attempt) get(r *Result, u *url.URL) (*http.Response, error) {
 	a.check = pool.Check{}
 	ctx = pool.WithCheck(pool.WithTrace(ctx, &r.Conn), &a.check)
 	if a.clock != nil {
-		ctx = a.clock.withTrace(ctx, a.task.noteFirstByte)
+		ctx = a.clock.WithTrace(ctx, a.task.noteFirstByte)
 	} else {
 		ctx = a.task.watchFirstByte(ctx)
 	}

@@ -40,8 +40,8 @@ func (b *memoryBudget) take(ctx context.Context, t *task, n int64) error {
 		return nil
 	}
 	defer context.AfterFunc(ctx, b.wakeWaiters)()
-	t.clock.pause() // the server is not the cause of this wait
-	defer t.clock.resume()
+	t.clock.Pause() // the server is not the cause of this wait
+	defer t.clock.Resume()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.watchers.Add(1)

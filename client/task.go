@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
+	"github.com/rdapq/rdapq/internal/attemptclock"
 	"github.com/rdapq/rdapq/internal/gate"
 	"github.com/rdapq/rdapq/internal/helpcache"
 	"github.com/rdapq/rdapq/internal/weburl"
@@ -61,14 +62,14 @@ type task struct {
 	waited   time.Duration    // time waited since the last attempt
 	limited  time.Time        // when a rate limit first refused a request
 
-	clock          *clock    // clock of the attempt in flight; nil means no limit
-	avoid          []int64   // connections that failed; see noteFailedConn
-	faults         int       // attempts whose connection may be the cause of their failure
-	suspectSession bool      // a resumed session may be why the last response was a refusal
-	sessionRetried bool      // a request was sent again without a resumed session
-	walled         bool      // the last response was a refusal that is not RDAP
-	outageFailures int       // requests that failed in an outage and do not count as attempts
-	failedAt       time.Time // time of the last failure that was retried
+	clock          *attemptclock.Clock // clock of the attempt in flight; nil means no limit
+	avoid          []int64             // connections that failed; see noteFailedConn
+	faults         int                 // attempts whose connection may be the cause of their failure
+	suspectSession bool                // a resumed session may be why the last response was a refusal
+	sessionRetried bool                // a request was sent again without a resumed session
+	walled         bool                // the last response was a refusal that is not RDAP
+	outageFailures int                 // requests that failed in an outage and do not count as attempts
+	failedAt       time.Time           // time of the last failure that was retried
 
 	reserved int64 // bytes of the body charged to memory
 

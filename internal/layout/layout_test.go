@@ -24,7 +24,7 @@ var allowed = map[string][]string{
 	"pool":      {"internal/statefile", "internal/publicaddr", "internal/callback"},
 	"client": {
 		"rdap", "limit", "bootstrap", "pool", "internal/gate", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
-		"internal/auth", "internal/content", "internal/publicaddr", "internal/hashset", "internal/helpcache", "internal/httpcache", "internal/merge", "internal/neterror", "internal/rdaplink", "internal/registrars", "internal/reqtrace", "internal/spill", "internal/unshared", "internal/callback",
+		"internal/attemptclock", "internal/auth", "internal/content", "internal/publicaddr", "internal/hashset", "internal/helpcache", "internal/httpcache", "internal/merge", "internal/neterror", "internal/rdaplink", "internal/registrars", "internal/reqtrace", "internal/spill", "internal/unshared", "internal/callback",
 	},
 
 	"rdapqtest": {"client", "bootstrap", "pool", "internal/rdaptest"},
@@ -65,6 +65,8 @@ var allowed = map[string][]string{
 	"internal/timing":     {"pool"}, // timing reads traces
 	"internal/unshared":   {},
 	"internal/weburl":     {"internal/secret"},
+
+	"internal/attemptclock": {},
 }
 
 func goList(t *testing.T, args ...string) []byte {

@@ -1,4 +1,5 @@
-package client
+// Package attemptclock limits the time that a server has for one attempt of a lookup.
+package attemptclock
 
 import (
 	"context"
@@ -7,14 +8,14 @@ import (
 	"time"
 )
 
-// A clock limits the time that the server has for one attempt. This time starts when the
-// request has its connection or stream and includes the body and redirects. It pauses while the
-// request waits for a connection, a stream, or memory for the body. The hooks of
-// net/http/httptrace control it. If the transport calls no hooks, the clock never pauses.
+// A Clock limits the time that the server has for one attempt: from when the request has its
+// connection or stream to the end of the body, redirects included. It pauses while the request
+// waits for a connection, a stream, or memory for the body. The hooks of net/http/httptrace
+// control it. If the transport calls no hooks, the clock never pauses.
 //
-// A clock is safe for concurrent use, because hooks may be called late. A nil clock has no
+// A Clock is safe for concurrent use, because hooks may be called late. A nil Clock has no
 // limit.
-type clock struct {
+type Clock struct {
 	limit  time.Duration
 	wait   time.Duration // limit of the wait for a connection; negative if the transport has its own
 	cancel context.CancelCauseFunc
@@ -51,18 +52,18 @@ func (attemptTimeout) Is(target error) bool {
 	return target == context.DeadlineExceeded
 }
 
-// start makes k a clock that calls cancel after limit. The clock runs immediately unless the
+// Start makes k a clock that calls cancel after limit. The clock runs immediately unless the
 // transport is known to call the hooks.
-func (k *clock) start(now time.Time, limit, wait time.Duration, hooked bool, cancel context.CancelCauseFunc) {
+func (k *Clock) Start(now time.Time, limit, wait time.Duration, hooked bool, cancel context.CancelCauseFunc) {
 	k.limit, k.wait, k.cancel, k.since = limit, wait, cancel, now
 	if !hooked {
 		k.enter(clockRunning)
 	}
 }
 
-// withTrace adds the hooks of the clock to ctx, and first as the hook of the first byte of the
+// WithTrace adds the hooks of the clock to ctx, and first as the hook of the first byte of the
 // response. A single set of hooks costs less than two sets.
-func (k *clock) withTrace(ctx context.Context, first func()) context.Context {
+func (k *Clock) WithTrace(ctx context.Context, first func()) context.Context {
 	if k.hooks.GetConn == nil {
 		k.hooks = httptrace.ClientTrace{
 			GetConn: k.getConn, GotConn: k.gotConn, WroteHeaders: k.wroteHeaders, GotFirstResponseByte: first,
@@ -76,12 +77,12 @@ func (k *clock) withTrace(ctx context.Context, first func()) context.Context {
 	return httptrace.WithClientTrace(ctx, hooks)
 }
 
-func (k *clock) getConn(string)                { k.enter(clockPaused) }
-func (k *clock) gotConn(httptrace.GotConnInfo) { k.enter(clockHasConn) }
-func (k *clock) wroteHeaders()                 { k.enter(clockRunning) }
+func (k *Clock) getConn(string)                { k.enter(clockPaused) }
+func (k *Clock) gotConn(httptrace.GotConnInfo) { k.enter(clockHasConn) }
+func (k *Clock) wroteHeaders()                 { k.enter(clockRunning) }
 
 // enter records a new state of the attempt.
-func (k *clock) enter(s clockState) {
+func (k *Clock) enter(s clockState) {
 	if k == nil {
 		return
 	}
@@ -108,7 +109,7 @@ func (k *clock) enter(s clockState) {
 }
 
 // set sets the timer to d; a negative d stops it.
-func (k *clock) set(d time.Duration) {
+func (k *Clock) set(d time.Duration) {
 	switch {
 	case d < 0 && k.timer != nil:
 		k.timer.Stop()
@@ -122,13 +123,13 @@ func (k *clock) set(d time.Duration) {
 
 // fire cancels the attempt if its time is up. A timer that was reset in the meantime
 // fires again.
-func (k *clock) fire() {
+func (k *Clock) fire() {
 	if k.up() {
 		k.cancel(attemptTimeout{})
 	}
 }
 
-func (k *clock) up() bool {
+func (k *Clock) up() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	bound, used := k.limit, k.used
@@ -148,8 +149,8 @@ func (k *clock) up() bool {
 	return true
 }
 
-// pause stops the clock until resume.
-func (k *clock) pause() {
+// Pause stops the clock until resume.
+func (k *Clock) Pause() {
 	if k == nil {
 		return
 	}
@@ -162,10 +163,10 @@ func (k *clock) pause() {
 	}
 }
 
-func (k *clock) resume() { k.enter(clockRunning) }
+func (k *Clock) Resume() { k.enter(clockRunning) }
 
-// stop ends the clock; the timer does not fire afterwards.
-func (k *clock) stop() {
+// Stop ends the clock; the timer does not fire afterwards.
+func (k *Clock) Stop() {
 	if k == nil {
 		return
 	}
@@ -175,9 +176,9 @@ func (k *clock) stop() {
 	k.set(-1)
 }
 
-// expired returns the limit that ended the attempt: that of the attempt or that of the wait. It
+// Expired returns the limit that ended the attempt: that of the attempt or that of the wait. It
 // returns 0 if the clock has not ended the attempt.
-func (k *clock) expired() time.Duration {
+func (k *Clock) Expired() time.Duration {
 	if k == nil {
 		return 0
 	}

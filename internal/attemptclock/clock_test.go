@@ -1,4 +1,4 @@
-package client
+package attemptclock
 
 import (
 	"context"
@@ -39,9 +39,9 @@ func TestClock(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
-				k := new(clock)
-				k.start(time.Now(), limit, c.wait, c.hooked, cancel)
-				hooks := httptrace.ContextClientTrace(k.withTrace(ctx, nil))
+				k := new(Clock)
+				k.Start(time.Now(), limit, c.wait, c.hooked, cancel)
+				hooks := httptrace.ContextClientTrace(k.WithTrace(ctx, nil))
 				for _, s := range c.steps {
 					switch s {
 					case 'W':
@@ -51,9 +51,9 @@ func TestClock(t *testing.T) {
 					case 'R':
 						hooks.WroteHeaders()
 					case 'P':
-						k.pause()
+						k.Pause()
 					case 'C':
-						k.resume()
+						k.Resume()
 					default:
 						time.Sleep(time.Duration(s-'0') * time.Second)
 					}
@@ -69,19 +69,19 @@ func TestClock(t *testing.T) {
 					if strings.HasSuffix(c.steps, "W9") {
 						want = wait
 					}
-					if got := k.expired(); got != want {
+					if got := k.Expired(); got != want {
 						t.Errorf("reports a limit of %v, want %v", got, want)
 					}
 				case <-time.After(time.Hour):
-					if c.ends >= 0 || k.expired() != 0 {
+					if c.ends >= 0 || k.Expired() != 0 {
 						t.Errorf("nothing ended it, want %v", c.ends)
 					}
 				}
-				expired := k.expired()
-				k.stop()
+				expired := k.Expired()
+				k.Stop()
 				hooks.GetConn("") // hooks may be called late
 				hooks.WroteHeaders()
-				if got := k.expired(); got != expired {
+				if got := k.Expired(); got != expired {
 					t.Errorf("reports a limit of %v after the end, before it %v", got, expired)
 				}
 			})
