@@ -11,10 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/publicsuffix"
-
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/publicaddr"
+	"github.com/rdapq/rdapq/internal/registrable"
 	"github.com/rdapq/rdapq/internal/unshared"
 	"github.com/rdapq/rdapq/internal/weburl"
 )
@@ -256,35 +255,10 @@ func (q Query) Registrable() Query {
 	if q.Type != TypeDomain || q.URL != "" {
 		return q
 	}
-	if name := registrableName(q.Name); name != q.Name {
+	if name := registrable.Name(q.Name); name != q.Name {
 		q.From, q.Name = q.Name, name
 	}
 	return q
-}
-
-// registrableName returns the part of a name that a registry registers: its public suffix and
-// one label. It returns public suffixes and reverse names unchanged.
-//
-// Only the suffixes of registries count (the ICANN section of the list). The private suffixes
-// are domains below which companies let others use names: the registry has github.io, but
-// neither nobody.github.io nor www.example.com.
-func registrableName(name string) string {
-	if strings.HasSuffix(name, ".arpa") || name == "." {
-		return name
-	}
-	suffix, icann := publicsuffix.PublicSuffix(name)
-	for !icann {
-		_, parent, ok := strings.Cut(suffix, ".")
-		if !ok {
-			break // a top-level domain that is not in the list
-		}
-		suffix, icann = publicsuffix.PublicSuffix(parent)
-	}
-	rest, ok := strings.CutSuffix(name, "."+suffix)
-	if !ok {
-		return name
-	}
-	return name[strings.LastIndexByte(rest, '.')+1:]
 }
 
 // lookupShared runs a lookup. Concurrent identical lookups share one request.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/internal/dnsname"
+	"github.com/rdapq/rdapq/internal/pastetext"
 )
 
 // Parse converts text to a [Query] and detects the type of the query from the shape of the
@@ -37,7 +38,7 @@ func parseAt(typ Type, text, server string) (Query, error) {
 	clean := s
 	switch typ {
 	case TypeDomain, TypeNameserver, TypeIP, TypeAutnum:
-		clean = cleanPaste(s)
+		clean = pastetext.Clean(s)
 	}
 	if q, ok, err := parseURL(clean, typ, server); ok {
 		q.noteRewrite(s, clean)
@@ -56,7 +57,7 @@ func parseShape(text, server string) (Query, error) {
 	if looksLikeSearchPath(s) {
 		return ParseAs(Type(strings.ToLower(s[:strings.IndexAny(s, "/?")])), text)
 	}
-	clean := cleanPaste(s)
+	clean := pastetext.Clean(s)
 	if q, ok, err := parseURL(clean, "", server); ok {
 		q.noteRewrite(s, clean)
 		q.Text = text
@@ -97,7 +98,7 @@ func findObject(s string) (object string, typ Type, err error) {
 			return object, TypeIP, nil
 		}
 		return object, TypeDomain, nil
-	case isBareName(s):
+	case pastetext.IsBare(s):
 	default:
 		if e := checkSingle(s); e != nil {
 			return "", "", e

@@ -39,7 +39,7 @@ func splitURL(text string, want Type, named bool) (rdapURL, bool) {
 		}
 		u.Host = host
 	}
-	u.RawPath, u.RawQuery = escapeIRI(u.RawPath), escapeIRI(u.RawQuery)
+	u.RawPath, u.RawQuery = weburl.EscapeIRI(u.RawPath), weburl.EscapeIRI(u.RawQuery)
 	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
 	for i := len(segments) - 1; i >= 0; i-- {
 		r := rdapURL{url: u, typ: Type(segments[i])}
@@ -167,7 +167,7 @@ func (r *rdapURL) setName(name string) {
 	path := strings.TrimRight(r.url.EscapedPath(), "/")
 	before := path[:strings.LastIndexByte(path, '/')+1]
 	slashes := r.url.EscapedPath()[len(path):]
-	r.url.RawPath = before + escapeSegment(name) + slashes
+	r.url.RawPath = before + weburl.EscapeSegment(name) + slashes
 	r.url.Path, _ = url.PathUnescape(r.url.RawPath) // the error is impossible: the path was valid before
 }
 

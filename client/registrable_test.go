@@ -1,6 +1,10 @@
 package client
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rdapq/rdapq/internal/registrable"
+)
 
 func TestRegistrable(t *testing.T) {
 	for name, want := range map[string]string{
@@ -19,7 +23,7 @@ func TestRegistrable(t *testing.T) {
 		"www.xn--bcher-kva.com": "xn--bcher-kva.com",
 		"ns1.example.org":       "example.org",
 	} {
-		if got := registrableName(name); got != want {
+		if got := registrable.Name(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}

@@ -142,12 +142,12 @@ func (q Query) searchPath(o SearchOptions) string {
 		}
 		b.WriteString("/rirSearch1/rdap-" + string(s.Relation) + "/" + object + s.rangeEnd("-"))
 	case s.Reverse != "":
-		b.WriteString("/reverse_search/" + escapeSegment(s.Reverse))
+		b.WriteString("/reverse_search/" + weburl.EscapeSegment(s.Reverse))
 	}
 	sep := byte('?')
 	add := func(name, value string) {
 		b.WriteByte(sep)
-		b.WriteString(escapeValue(name) + "=" + escapeValue(value))
+		b.WriteString(weburl.EscapeValue(name) + "=" + weburl.EscapeValue(value))
 		sep = '&'
 	}
 	for _, p := range s.Params {

@@ -16,6 +16,7 @@ import (
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/content"
 	"github.com/rdapq/rdapq/internal/rdaplink"
+	"github.com/rdapq/rdapq/internal/registrable"
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/rdap"
 )
@@ -125,7 +126,7 @@ func (r *Result) nameHint(refused bool) string {
 	if strings.Contains(name, "*") {
 		return "to search, use domains?name=" + name
 	}
-	registered := registrableName(name)
+	registered := registrable.Name(name)
 	if _, parent, _ := strings.Cut(name, "."); registered == name && refused && strings.Contains(parent, ".") {
 		registered = parent
 	}
