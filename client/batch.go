@@ -7,12 +7,12 @@ import (
 	"hash/maphash"
 	"iter"
 	"net/url"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rdapq/rdapq/internal/gate"
+	"github.com/rdapq/rdapq/internal/repanic"
 )
 
 // An Input is one line of a [Batch].
@@ -67,7 +67,7 @@ type Batch struct {
 
 	spare *item // a spilled input's item, which add reuses; may be nil
 
-	panics panicked
+	panics *repanic.Recorder
 
 	basesMu    sync.Mutex
 	bases      map[string]*gate.Host // servers by base URL
@@ -119,7 +119,7 @@ func (b *Batch) All() iter.Seq[*Result] {
 		b.ctx, cancel = context.WithCancel(b.ctx)
 		defer cancel()
 		b.run(cancel, b.inputs, yield)
-		b.panics.repanic() // if the sequence panicked after the loop ended
+		b.panics.Repanic() // if the sequence panicked after the loop ended
 	}
 }
 
@@ -203,8 +203,8 @@ func (l *batches) end(why error) {
 // run yields the results of inputs. No goroutine is left running, even if yield panics.
 func (b *Batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], yield func(*Result) bool) {
 	b.c.batches.add(b)
-	if b.c.users.enter() {
-		defer b.c.users.leave()
+	if b.c.users.Enter() {
+		defer b.c.users.Leave()
 	} else {
 		b.end(ErrClosed) // Shutdown may have run before add
 	}
@@ -251,13 +251,13 @@ func (b *Batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 // receive returns the next result; ok is false after the last one. It panics if the
 // sequence or a worker did.
 func (b *Batch) receive() (r *Result, ok bool) {
-	b.panics.repanic()
+	b.panics.Repanic()
 	select {
-	case <-b.panics.happened:
+	case <-b.panics.Happened():
 	case r, ok = <-b.results:
 	}
 	if !ok {
-		b.panics.repanic()
+		b.panics.Repanic()
 	}
 	return r, ok
 }
@@ -286,7 +286,7 @@ func newBatch(ctx context.Context, c *Client, o *options) *Batch {
 		results:      make(chan *Result, jobs),
 		consumerGone: make(chan struct{}),
 		ending:       make(chan struct{}), queueEnded: make(chan struct{}),
-		panics: panicked{happened: make(chan struct{})},
+		panics: repanic.NewRecorder(),
 		bases:  make(map[string]*gate.Host), memory: newMemoryBudget(c.cfg.MaxMemory),
 		seed: maphash.MakeSeed(), try: c.step,
 	}
@@ -316,9 +316,9 @@ func (b *Batch) read(inputs iter.Seq2[Input, error]) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer b.panics.catch()
+		defer b.panics.Catch()
 		inputs(b.add)
-		b.panics.noteReturned()
+		b.panics.NoteReturned()
 	}()
 	select {
 	case <-done:
@@ -493,45 +493,4 @@ func (b *Batch) emit(r *Result) {
 	case <-b.consumerGone:
 		b.memory.release(r.memoryOwner)
 	}
-}
-
-// panicked records the panic of a batch's goroutine, so that the loop over the results
-// can repeat it.
-type panicked struct {
-	once     sync.Once
-	happened chan struct{} // closed when there was a panic
-	value    any           // value of the panic; nil after a call of runtime.Goexit
-	ok       bool          // the sequence has returned
-}
-
-// noteReturned records that the sequence has returned. It must be called before catch.
-func (p *panicked) noteReturned() { p.ok = true }
-
-// catch records a panic or a call of Goexit. The goroutine that calls the sequence must defer
-// catch.
-func (p *panicked) catch() {
-	if v := recover(); v != nil || !p.ok {
-		p.set(v)
-	}
-}
-
-// set records a panic. Only the first panic counts.
-func (p *panicked) set(v any) {
-	p.once.Do(func() {
-		p.value = v
-		close(p.happened)
-	})
-}
-
-// repanic panics with the value of the goroutine, or calls Goexit if it did.
-func (p *panicked) repanic() {
-	select {
-	case <-p.happened:
-	default:
-		return
-	}
-	if p.value == nil {
-		runtime.Goexit()
-	}
-	panic(p.value)
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"time"
 
+	"github.com/rdapq/rdapq/internal/fifo"
 	"github.com/rdapq/rdapq/internal/gate"
 	"github.com/rdapq/rdapq/internal/spill"
 )
@@ -35,7 +36,7 @@ type hostQueue struct {
 	host *gate.Host
 
 	resumed []*item // items with a next request that is no retry; they precede fresh
-	fresh   fifo
+	fresh   fifo.Queue[*item]
 	disk    spill.Queue // inputs read after the items of fresh
 	retries []*item     // items to retry, unordered
 
@@ -63,11 +64,11 @@ func maxRetriesWaiting(limit int) int { return max(2*limit, 16) }
 
 // waiting returns the number of waiting inputs.
 func (l *hostQueue) waiting() int64 {
-	return int64(len(l.resumed)+l.fresh.len()+len(l.retries)) + l.disk.Len()
+	return int64(len(l.resumed)+l.fresh.Len()+len(l.retries)) + l.disk.Len()
 }
 
 func (l *hostQueue) hasFresh() bool {
-	return len(l.resumed) > 0 || l.fresh.len() > 0 || l.disk.Len() > 0
+	return len(l.resumed) > 0 || l.fresh.Len() > 0 || l.disk.Len() > 0
 }
 
 // dueRetry returns the index of the retry with the most attempts among those whose time
@@ -115,8 +116,8 @@ func (q *queue) removeFresh(l *hostQueue) *item {
 		l.resumed = l.resumed[1:]
 		return it
 	}
-	if l.fresh.len() > 0 {
-		return l.fresh.pop()
+	if l.fresh.Len() > 0 {
+		return l.fresh.Pop()
 	}
 	return q.popSpilled(l)
 }
@@ -124,43 +125,10 @@ func (q *queue) removeFresh(l *hostQueue) *item {
 // nextOnDisk returns the chunk that must be read from the temporary file before
 // removeFresh; nil if none must.
 func (l *hostQueue) nextOnDisk() *spill.Chunk {
-	if len(l.resumed) > 0 || l.fresh.len() > 0 {
+	if len(l.resumed) > 0 || l.fresh.Len() > 0 {
 		return nil
 	}
 	return l.disk.Next()
-}
-
-// fifo is a queue of items.
-type fifo struct {
-	items []*item
-	head  int
-}
-
-func (f *fifo) len() int { return len(f.items) - f.head }
-
-func (f *fifo) push(it *item) {
-	if f.head > 0 && len(f.items) == cap(f.items) {
-		n := copy(f.items, f.items[f.head:])
-		clear(f.items[n:])
-		f.items, f.head = f.items[:n], 0
-	}
-	f.items = append(f.items, it)
-}
-
-func (f *fifo) pop() *item {
-	it := f.items[f.head]
-	f.items[f.head] = nil
-	if f.head++; f.head == len(f.items) {
-		f.items, f.head = f.items[:0], 0
-	}
-	return it
-}
-
-// cutTail removes and returns all items but the first n.
-func (f *fifo) cutTail(n int) []*item {
-	tail := f.items[f.head+n:]
-	f.items = f.items[:f.head+n]
-	return tail
 }
 
 // A capacityReporter is a transport that reports how many concurrent requests to an

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rdapq/rdapq/internal/fifo"
 	"github.com/rdapq/rdapq/internal/gate"
 	"github.com/rdapq/rdapq/internal/spill"
 )
@@ -252,7 +253,7 @@ func (q *queue) pick(l *hostQueue, now time.Time) (*item, gate.Decision) {
 		l.retriesOnly = !l.hasFresh()
 		return nil, gate.Decision{}
 	}
-	if due < 0 && len(l.resumed) == 0 && l.fresh.len() == 0 {
+	if due < 0 && len(l.resumed) == 0 && l.fresh.Len() == 0 {
 		// Resolving the input calls user code, during which no place of the host may be
 		// held.
 		return q.popSpilled(l), gate.Decision{Verdict: notLoaded}
@@ -442,7 +443,7 @@ func (q *queue) clear() {
 	defer q.mu.Unlock()
 	q.abandoned, q.ended = true, true
 	for _, l := range q.byHost {
-		l.resumed, l.fresh, l.disk, l.retries, l.readyIndex = nil, fifo{}, spill.Queue{}, nil, -1
+		l.resumed, l.fresh, l.disk, l.retries, l.readyIndex = nil, fifo.Queue[*item]{}, spill.Queue{}, nil, -1
 		q.unpark(l)
 		q.dropIfEmpty(l)
 	}

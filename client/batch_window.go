@@ -62,7 +62,7 @@ func (q *queue) tryPush(it *item) bool {
 		if it.maybeDuplicate = q.joinableFor(it) != nil; !it.maybeDuplicate {
 			q.joinable[it.hash] = it
 		}
-		l.fresh.push(it)
+		l.fresh.Push(it)
 		q.waiting++
 		q.wakeHost(l)
 		return true
@@ -146,16 +146,16 @@ func (q *queue) spillOne() bool {
 	}
 	var longest *hostQueue
 	for _, l := range q.byHost {
-		if l.disk.Len() == 0 && (longest == nil || l.fresh.len() > longest.fresh.len()) {
+		if l.disk.Len() == 0 && (longest == nil || l.fresh.Len() > longest.fresh.Len()) {
 			longest = l
 		}
 	}
-	if longest == nil || longest.fresh.len() < 2 {
+	if longest == nil || longest.fresh.Len() < 2 {
 		return false
 	}
 	moved := 0
 	var stay []*item
-	tail := longest.fresh.cutTail(min(minInMemory, longest.fresh.len()/2))
+	tail := longest.fresh.CutTail(min(minInMemory, longest.fresh.Len()/2))
 	for _, it := range tail {
 		if len(it.duplicates) > 0 {
 			stay = append(stay, it) // duplicates need the item's result
@@ -169,7 +169,7 @@ func (q *queue) spillOne() bool {
 	}
 	clear(tail)
 	for _, it := range stay {
-		longest.fresh.push(it)
+		longest.fresh.Push(it)
 	}
 	q.inMemory -= moved
 	q.spilledInputs += int64(moved)

@@ -34,7 +34,7 @@ func (b *Batch) workOne() (more bool) {
 			if it != nil {
 				it.giveBack()
 			}
-			b.panics.set(v)
+			b.panics.Set(v)
 		}
 	}()
 	it, k := b.queue.next()

@@ -20,6 +20,7 @@ import (
 	"github.com/rdapq/rdapq/internal/gate"
 	"github.com/rdapq/rdapq/internal/helpcache"
 	"github.com/rdapq/rdapq/internal/httpcache"
+	"github.com/rdapq/rdapq/internal/inuse"
 	"github.com/rdapq/rdapq/internal/secret"
 	"github.com/rdapq/rdapq/internal/weburl"
 	"github.com/rdapq/rdapq/pool"
@@ -67,7 +68,7 @@ type Client struct {
 	hosts   *gate.Hosts
 	memory  *memoryBudget // budget of single lookups
 	batches batches
-	users   users
+	users   inuse.Counter // lookups, searches and batches in progress
 	helps   helpcache.Cache
 	flights flights
 
@@ -163,7 +164,7 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	if c.closed == nil {
 		return errNotMade
 	}
-	idle := c.users.shut()
+	idle := c.users.Shut()
 	c.batches.end(ErrClosed)
 	select {
 	case <-idle:
@@ -174,57 +175,13 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	return c.Close()
 }
 
-// users counts the lookups, searches and batches in progress.
-type users struct {
-	mu   sync.Mutex
-	n    int
-	idle chan struct{} // closed when n is 0 after shut; nil before shut
-}
-
-// enter counts a user until leave. It returns false after shut.
-func (u *users) enter() bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.idle != nil {
-		return false
-	}
-	u.n++
-	return true
-}
-
-func (u *users) leave() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.n--; u.n == 0 && u.idle != nil {
-		close(u.idle)
-	}
-}
-
-// shut refuses further users. It returns a channel that is closed when the last one has left.
-func (u *users) shut() <-chan struct{} {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.idle == nil {
-		if u.idle = make(chan struct{}); u.n == 0 {
-			close(u.idle)
-		}
-	}
-	return u.idle
-}
-
-func (u *users) areShut() bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.idle != nil
-}
-
-// use counts a lookup or a search until c.users.leave. Its error is that of a Client that is
+// use counts a lookup or a search until c.users.Leave. Its error is that of a Client that is
 // closed or zero.
 func (c *Client) use() *Error {
 	switch {
 	case c.closed == nil:
 		return &Error{Code: CodeNotSent, Message: errNotMade.Error(), Err: errNotMade}
-	case !c.users.enter():
+	case !c.users.Enter():
 		return &Error{Code: CodeNotSent, Message: "not sent: the client was closed", Err: ErrClosed}
 	}
 	return nil
@@ -337,7 +294,7 @@ func (c *Client) abandon(ctx context.Context, t *task) {
 			r.Server = weburl.Redact(t.servers.URLs[t.server])
 		}
 		c.stop(ctx, t, "waiting for "+visible(r.Server))
-	case c.isClosed(), c.users.areShut():
+	case c.isClosed(), c.users.IsShut():
 		r.end(&Error{Code: CodeCanceled, Message: "not sent: the client was closed", Err: ErrClosed})
 	default:
 		r.end(&Error{Code: CodeCanceled, Message: "not sent: the batch was ended", Err: context.Canceled})
@@ -389,7 +346,7 @@ func (c *Client) Search(ctx context.Context, q Query, opts ...Option) iter.Seq2[
 			yield(nil, e)
 			return
 		}
-		defer c.users.leave()
+		defer c.users.Leave()
 		r := &Result{Query: c.registrable(q)}
 		servers, err := c.resolve(ctx, r.Query)
 		if err != nil {

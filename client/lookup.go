@@ -43,7 +43,7 @@ func (c *Client) Lookup(ctx context.Context, q Query, opts ...Option) (*Result, 
 		r.Time = start
 		return r, e
 	}
-	defer c.users.leave()
+	defer c.users.Leave()
 	if servers, err := c.resolve(ctx, q); err != nil {
 		r.fail(err)
 		r.Time = time.Now()

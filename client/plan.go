@@ -146,7 +146,7 @@ func (p *planner) finish() *Plan {
 		s.Rate, s.Latency, s.Time = estimate(h.Status(time.Now()), s.Queries, p.c.cfg.gate().Start, concurrent)
 		p.plan.Time = max(p.plan.Time, s.Time)
 		p.plan.Servers = append(p.plan.Servers, *s)
-		work += saturate(s.Queries, cmp.Or(s.Latency, planLatency))
+		work += gate.Saturate(s.Queries, cmp.Or(s.Latency, planLatency))
 		work = min(work, math.MaxInt64/4)
 		p.c.hosts.Release(h)
 	}
@@ -160,41 +160,15 @@ func (p *planner) finish() *Plan {
 // estimate returns the limit of a host, its response time if known, and the estimated
 // duration of the queries.
 func estimate(h gate.Status, queries int64, start, concurrent int) (r limit.Rate, latency, need time.Duration) {
-	need = growing(queries, min(start, concurrent), concurrent, cmp.Or(h.Latency, planLatency))
+	need = gate.TimeFor(queries, min(start, concurrent), concurrent, cmp.Or(h.Latency, planLatency))
 	r = h.Rate
 	if !r.IsZero() && queries > 0 {
 		// The requests of the first interval are sent immediately.
 		spans := (queries - 1) / int64(r.N)
-		need = max(need, saturate(spans, r.Per))
+		need = max(need, gate.Saturate(spans, r.Per))
 	}
 	if wait := time.Until(h.Until); wait > 0 && queries > 0 {
 		need += wait
 	}
 	return r, h.Latency, need
-}
-
-// rounds returns the duration of queries that each take took, atOnce at a time.
-func rounds(queries int64, atOnce int, took time.Duration) time.Duration {
-	n := int64(atOnce)
-	return saturate((queries+n-1)/n, took)
-}
-
-// growing returns the duration of queries if concurrency grows as in [adaptive].
-func growing(queries int64, start, limit int, took time.Duration) time.Duration {
-	need := time.Duration(0)
-	for n, done := start, 0; n < limit && queries > 0; done += n {
-		if done >= gate.GrowAfter {
-			n = min(n+gate.GrowBy, limit)
-		}
-		queries -= int64(n)
-		need += took
-	}
-	return need + rounds(max(queries, 0), limit, took)
-}
-
-func saturate(n int64, d time.Duration) time.Duration {
-	if d > 0 && n > int64(math.MaxInt64/2/d) {
-		return math.MaxInt64 / 2
-	}
-	return time.Duration(n) * d
 }

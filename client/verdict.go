@@ -30,7 +30,7 @@ func (r *Result) judge(a response, speaks bool) {
 	}
 	resp, _ := r.parse()
 	w := rdap.ReadErrorBody(a.raw)
-	e := &Error{Title: w.Title, Detail: w.Description, RetryAfter: retryAfter(a.retryAfter, time.Now())}
+	e := &Error{Title: w.Title, Detail: w.Description, RetryAfter: content.RetryAfter(a.retryAfter, time.Now())}
 	var what string
 	e.Code, what, e.Hint = r.classifyStatus(a.status, w, e.RetryAfter)
 	if e.Code == CodeNoService {
@@ -304,26 +304,6 @@ func verdictOf(e *Error) Verdict {
 	default:
 		return Failed
 	}
-}
-
-// maxRetryAfter limits a Retry-After: a date centuries away would overflow a Duration.
-const maxRetryAfter = 10 * 365 * 24 * time.Hour
-
-// retryAfter parses a Retry-After field (RFC 9110 section 10.2.3), seconds or a date. It
-// returns 0 if the field is missing or invalid.
-func retryAfter(value string, now time.Time) time.Duration {
-	value = strings.TrimSpace(value)
-	if seconds, err := strconv.ParseUint(value, 10, 63); err == nil {
-		if seconds > uint64(maxRetryAfter/time.Second) {
-			return maxRetryAfter
-		}
-		return time.Duration(seconds) * time.Second
-	}
-	at, err := http.ParseTime(value)
-	if err != nil {
-		return 0
-	}
-	return min(max(at.Sub(now), 0), maxRetryAfter)
 }
 
 // redirectors lists hosts that have no objects themselves. They redirect to the authoritative

@@ -9,7 +9,9 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/rdapq/rdapq/internal/safetext"
@@ -148,4 +150,24 @@ func MediaType(contentType string) string {
 		t, _, _ = strings.Cut(contentType, ";")
 	}
 	return strings.ToLower(strings.TrimSpace(t))
+}
+
+// maxRetryAfter limits a Retry-After: a date centuries away would overflow a Duration.
+const maxRetryAfter = 10 * 365 * 24 * time.Hour
+
+// RetryAfter parses a Retry-After field (RFC 9110 section 10.2.3), seconds or a date. It
+// returns 0 if the field is missing or invalid.
+func RetryAfter(value string, now time.Time) time.Duration {
+	value = strings.TrimSpace(value)
+	if seconds, err := strconv.ParseUint(value, 10, 63); err == nil {
+		if seconds > uint64(maxRetryAfter/time.Second) {
+			return maxRetryAfter
+		}
+		return time.Duration(seconds) * time.Second
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	return min(max(at.Sub(now), 0), maxRetryAfter)
 }

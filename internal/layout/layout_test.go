@@ -24,7 +24,7 @@ var allowed = map[string][]string{
 	"pool":      {"internal/statefile", "internal/publicaddr", "internal/callback"},
 	"client": {
 		"rdap", "limit", "bootstrap", "pool", "internal/gate", "internal/safetext", "internal/dnsname", "internal/weburl", "internal/secret",
-		"internal/attemptclock", "internal/auth", "internal/registrable", "internal/pastetext", "internal/content", "internal/publicaddr", "internal/hashset", "internal/helpcache", "internal/httpcache", "internal/merge", "internal/neterror", "internal/rdaplink", "internal/registrars", "internal/reqtrace", "internal/spill", "internal/unshared", "internal/callback",
+		"internal/attemptclock", "internal/auth", "internal/repanic", "internal/inuse", "internal/fifo", "internal/registrable", "internal/pastetext", "internal/content", "internal/publicaddr", "internal/hashset", "internal/helpcache", "internal/httpcache", "internal/merge", "internal/neterror", "internal/rdaplink", "internal/registrars", "internal/reqtrace", "internal/spill", "internal/unshared", "internal/callback",
 	},
 
 	"rdapqtest": {"client", "bootstrap", "pool", "internal/rdaptest"},
@@ -67,6 +67,9 @@ var allowed = map[string][]string{
 	"internal/weburl":     {"internal/secret"},
 
 	"internal/attemptclock": {},
+	"internal/repanic":      {},
+	"internal/inuse":        {},
+	"internal/fifo":         {},
 	"internal/registrable":  {},
 	"internal/pastetext":    {},
 }
