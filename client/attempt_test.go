@@ -103,8 +103,10 @@ func TestShutdown(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- a.Shutdown(t.Context()) }()
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
 	for { // until Shutdown has begun
-		r, err := a.Lookup(t.Context(), mustParse(t, "", "late.example"), client.MaxWait(0))
+		r, err := a.Lookup(done, mustParse(t, "", "late.example"))
 		if errors.Is(err, client.ErrClosed) {
 			if !errors.Is(err, client.CodeNotSent) || r.Sent() {
 				t.Error(describe(r))

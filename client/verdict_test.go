@@ -183,7 +183,6 @@ func TestVerdictWords(t *testing.T) {
 }
 
 func TestRetryAfter(t *testing.T) {
-	s, a := newPair(t, rdaptest.Config{}, client.Config{Attempts: 1, MaxWait: -1})
 	const never = 365 * 24 * time.Hour
 	for _, tt := range []struct {
 		value    string
@@ -201,6 +200,7 @@ func TestRetryAfter(t *testing.T) {
 		{"", 0, 0},
 		{"Wed, 21 Oct 1999 07:28:00 GMT", 0, 0},
 	} {
+		s, a := newPair(t, rdaptest.Config{}, client.Config{Attempts: 1, MaxWait: -1}) // a new one: the last server is paused
 		s.On("*", rdaptest.Status(429), rdaptest.RetryAfter(tt.value))
 		r := a.lookup(t, mustParse(t, "", "alpha.example"))
 		if got := client.ErrorOf(r).RetryAfter; r.Verdict != client.RateLimited || got < tt.min || got > tt.max {

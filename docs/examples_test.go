@@ -246,7 +246,7 @@ func watch(log *slog.Logger, handshakes *atomic.Int64) (client.Config, pool.Conf
 		Logger: log, // requests and redirects, at debug level
 		OnHold: func(h client.Hold) { log.Info("paused", "server", h.Server, "until", h.Until) },
 		OnAttempt: func(ctx context.Context, a client.Attempt) {
-			log.InfoContext(ctx, "request", "url", a.URL, "status", a.Status, "code", a.Code, "waited", a.Waited)
+			log.DebugContext(ctx, "request", "url", a.URL, "status", a.Status, "code", a.Code, "waited", a.Waited)
 		},
 	}
 	p := pool.Config{

@@ -260,10 +260,10 @@ func (h *Host) admit(now time.Time, p Request) Decision {
 		}
 	}
 	until := h.until
-	if p.Single && until.Sub(h.paused) > p.MaxWait {
-		// A Retry-After of days does not keep a single lookup that has waited for MaxWait from
-		// trying again.
-		until = h.paused.Add(p.MaxWait)
+	if retry := h.paused.Add(singleRetry); p.Single && retry.Before(until) && retry.Sub(now) <= p.MaxWait {
+		// A Retry-After of days does not keep single lookups from trying again, but they try
+		// rarely, however many there are.
+		until = retry
 	}
 	if now.Before(until) {
 		if !p.Single && h.throttles > 0 && until.Sub(h.throttledSince) > p.MaxWait {
@@ -324,6 +324,10 @@ func (h *Host) withinRate(now time.Time, p Request) Decision {
 		return waitUntil(now, at, p.MaxWait)
 	}
 }
+
+// singleRetry is the time after the last refusal of a paused host when a single lookup may try
+// again, although the pause is longer.
+const singleRetry = 30 * time.Second
 
 // waitUntil returns Wait, or RejectLimit if the wait until at is longer than maxWait.
 func waitUntil(now, at time.Time, maxWait time.Duration) Decision {

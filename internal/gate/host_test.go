@@ -60,9 +60,10 @@ func TestHostMaxWait(t *testing.T) {
 			{time.Hour, inBatch, RejectLimit, time.Hour},
 			{365 * 24 * time.Hour, inBatch, RejectLimit, limit.MaxPause},
 			{2 * time.Second, Request{Single: true, MaxWait: singleWait}, Wait, 2 * time.Second},
-			// A single lookup retries once it has waited for MaxWait.
-			{time.Hour, Request{Single: true, MaxWait: singleWait}, Wait, singleWait},
-			{time.Hour, Request{Single: true}, Allow, 0},
+			{time.Hour, Request{Single: true, MaxWait: singleWait}, RejectLimit, time.Hour},
+			{time.Hour, Request{Single: true}, RejectLimit, time.Hour},
+			// A single lookup retries although the pause is longer, if it waits long enough.
+			{time.Hour, Request{Single: true, MaxWait: singleRetry}, Wait, singleRetry},
 		} {
 			h := testHost(Config{})
 			for range 2 { // a single refusal would be isolated
@@ -71,6 +72,17 @@ func TestHostMaxWait(t *testing.T) {
 			k := h.look(tt.p)
 			if k.Verdict != tt.grant || k.Verdict != Allow && !k.At.Equal(time.Now().Add(tt.wait)) {
 				t.Errorf("%v, %+v: %+v", tt.after, tt.p, k)
+			}
+			if tt.p.Single && tt.after > singleRetry { // later, each refusal starts the time again
+				time.Sleep(singleRetry)
+				for _, want := range []Verdict{Allow, RejectLimit} {
+					if k := h.look(Request{Single: true}); k.Verdict != want {
+						t.Errorf("%v, %+v, %v later: %+v, want verdict %v", tt.after, tt.p, singleRetry, k, want)
+					}
+					if want == Allow {
+						request(t, h, Request{Single: true}, 0, Outcome{Kind: Throttled, RetryAfter: tt.after})
+					}
+				}
 			}
 		}
 	})

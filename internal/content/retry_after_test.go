@@ -1,4 +1,4 @@
-package client
+package content
 
 import (
 	"testing"
@@ -11,8 +11,8 @@ func FuzzRetryAfter(f *testing.F) {
 	}
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, value string) {
-		if d := retryAfter(value, now); d < 0 || d > maxRetryAfter {
-			t.Errorf("retryAfter(%q) = %v", value, d)
+		if d := RetryAfter(value, now); d < 0 || d > maxRetryAfter {
+			t.Errorf("RetryAfter(%q) = %v", value, d)
 		}
 	})
 }
