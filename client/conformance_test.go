@@ -108,16 +108,16 @@ func TestUnknownValuesPass(t *testing.T) {
 // Members of secureDNS may be absent (RFC 9083 section 5.3); the summary then omits them.
 func TestSecureDNSInParts(t *testing.T) {
 	for secure, want := range map[string]rdap.Tri{
-		`{}`:                             rdap.Unknown,
-		`{"zoneSigned":true}`:            rdap.Unknown,
-		`{"maxSigLife":604800}`:          rdap.Unknown,
-		`{"delegationSigned":false}`:     rdap.No,
-		`{"delegationSigned":"true"}`:    rdap.Yes,
-		`{"dsData":[{"keyTag":1}]}`:      rdap.Yes,
-		`{"keyData":[{"flags":257}]}`:    rdap.Yes,
-		`{"dsData":[],"keyData":null}`:   rdap.Unknown,
-		`{"dsData":{"digest":"AB"}}`:     rdap.Yes,
-		`{"delegationSigned":"perhaps"}`: rdap.Unknown,
+		`{}`:                             rdap.TriUnknown,
+		`{"zoneSigned":true}`:            rdap.TriUnknown,
+		`{"maxSigLife":604800}`:          rdap.TriUnknown,
+		`{"delegationSigned":false}`:     rdap.TriNo,
+		`{"delegationSigned":"true"}`:    rdap.TriYes,
+		`{"dsData":[{"keyTag":1}]}`:      rdap.TriYes,
+		`{"keyData":[{"flags":257}]}`:    rdap.TriYes,
+		`{"dsData":[],"keyData":null}`:   rdap.TriUnknown,
+		`{"dsData":{"digest":"AB"}}`:     rdap.TriYes,
+		`{"delegationSigned":"perhaps"}`: rdap.TriUnknown,
 	} {
 		rec, err := rdap.Read([]byte(`{"objectClassName":"domain","secureDNS":` + secure + `}`))
 		if err != nil || rec.SecureDNS.Signed() != want {

@@ -108,7 +108,7 @@ func TestMerged(t *testing.T) {
 	if got := rec.Entities[0].Entities; len(got) != 1 || got[0].Contact().Emails[0] != "abuse@lighthouse.example" {
 		t.Errorf("abuse %+v", got)
 	}
-	if len(rec.Nameservers) != 2 || rec.Nameservers[0].LDHName != "NS1.HARBOUR.EXAMPLE" || rec.SecureDNS.Signed() != rdap.Yes || rec.Handle != "90210_DOMAIN" || len(rec.Redacted) != 1 {
+	if len(rec.Nameservers) != 2 || rec.Nameservers[0].LDHName != "NS1.HARBOUR.EXAMPLE" || rec.SecureDNS.Signed() != rdap.TriYes || rec.Handle != "90210_DOMAIN" || len(rec.Redacted) != 1 {
 		t.Errorf("the registry's word does not count: %+v", rec)
 	}
 	// Merging changes neither record.
@@ -127,7 +127,7 @@ func TestMergedGaps(t *testing.T) {
 			"events":[{"eventAction":"registrar expiration","eventDate":"2027-01-01T00:00:00Z"}],
 			"entities":[{"roles":["registrant"],"vcardArray":["vcard",[["fn",{},"text",""]]]},{"roles":["technical"],"vcardArray":["vcard",[["fn",{},"text","Tech"]]]},{"roles":["registrar"],"handle":"9994"}]}`)
 	rec := m.Record
-	if len(rec.Status) != 1 || len(rec.Nameservers) != 1 || rec.SecureDNS.Signed() != rdap.No {
+	if len(rec.Status) != 1 || len(rec.Nameservers) != 1 || rec.SecureDNS.Signed() != rdap.TriNo {
 		t.Errorf("gaps %+v", rec)
 	}
 	if len(rec.Events) != 1 || rec.Events[0].Raw[:4] != "2027" {

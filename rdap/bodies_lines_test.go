@@ -85,10 +85,10 @@ func secureLines(s *SecureDNS) []string {
 		return nil
 	}
 	var out []string
-	if s.ZoneSigned != Unknown {
+	if s.ZoneSigned != TriUnknown {
 		out = append(out, "zone "+s.ZoneSigned.String())
 	}
-	if s.DelegationSigned != Unknown {
+	if s.DelegationSigned != TriUnknown {
 		out = append(out, "delegation "+s.DelegationSigned.String())
 	}
 	if s.MaxSigLife != nil {

@@ -164,17 +164,17 @@ func (r *reader) tri(dst *Tri) {
 	switch r.peek() {
 	case jsontext.KindTrue:
 		r.skip()
-		*dst = Yes
+		*dst = TriYes
 	case jsontext.KindFalse:
 		r.skip()
-		*dst = No
+		*dst = TriNo
 	case jsontext.KindString:
 		s := r.unquote(r.value())
 		switch {
 		case strings.EqualFold(s, "true"):
-			*dst = Yes
+			*dst = TriYes
 		case strings.EqualFold(s, "false"):
-			*dst = No
+			*dst = TriNo
 		default:
 			r.discard("expected true or false, found a string")
 			return

@@ -265,9 +265,9 @@ func (list *facts) addNames(rec *Record) {
 	list.add(FieldAddresses, addresses, fold)
 
 	switch rec.SecureDNS.Signed() {
-	case Yes:
+	case TriYes:
 		list.add(FieldDNSSEC, []string{"signed"}, fold)
-	case No:
+	case TriNo:
 		list.add(FieldDNSSEC, []string{"unsigned"}, fold)
 	}
 	if rec.SecureDNS != nil {

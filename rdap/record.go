@@ -166,18 +166,19 @@ type Nameserver struct {
 // A Tri is a boolean that may be absent.
 type Tri int8
 
+// Values of a [Tri].
 const (
-	Unknown Tri = 0 // the boolean is absent
-	Yes     Tri = 1
-	No      Tri = -1
+	TriUnknown Tri = 0 // the boolean is absent
+	TriYes     Tri = 1
+	TriNo      Tri = -1
 )
 
 // String returns "yes", "no" or "".
 func (t Tri) String() string {
 	switch t {
-	case Yes:
+	case TriYes:
 		return "yes"
-	case No:
+	case TriNo:
 		return "no"
 	}
 	return ""
@@ -197,13 +198,13 @@ type SecureDNS struct {
 func (s *SecureDNS) Signed() Tri {
 	switch {
 	case s == nil:
-		return Unknown
-	case s.DelegationSigned != Unknown:
+		return TriUnknown
+	case s.DelegationSigned != TriUnknown:
 		return s.DelegationSigned
 	case len(s.DS) > 0 || len(s.Keys) > 0:
-		return Yes
+		return TriYes
 	}
-	return Unknown
+	return TriUnknown
 }
 
 // DSData is a delegation signer record (RFC 4034 section 5). Absent numbers are nil.

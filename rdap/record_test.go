@@ -51,7 +51,7 @@ func TestReadDomain(t *testing.T) {
 		},
 		Nameservers: []Nameserver{{LDHName: "ns1.xn--fo-5ja.example", UnicodeName: "ns1.fóo.example"}},
 		SecureDNS: &SecureDNS{
-			ZoneSigned: Yes, DelegationSigned: Yes, MaxSigLife: new(uint32(604800)),
+			ZoneSigned: TriYes, DelegationSigned: TriYes, MaxSigLife: new(uint32(604800)),
 			Keys: []KeyData{{
 				Flags: new(uint32(257)), Protocol: new(uint32(3)), Algorithm: new(uint32(8)), PublicKey: "AwEAAa6e",
 				Events: []Event{{Action: "last changed", Raw: "2012-07-23T05:15:47Z", Time: keyChanged}},

@@ -235,9 +235,9 @@ func (s *summarizer) statusAndNameservers(rec *Record) {
 		}
 	}
 	switch rec.SecureDNS.Signed() {
-	case Yes:
+	case TriYes:
 		s.out.DNSSEC = "signed"
-	case No:
+	case TriNo:
 		s.out.DNSSEC = "unsigned"
 	}
 }

@@ -140,7 +140,7 @@ func Records(registry, registrar *rdap.Record) *rdap.Record {
 	if len(out.Nameservers) == 0 {
 		out.Nameservers = registrar.Nameservers
 	}
-	if out.SecureDNS.Signed() == rdap.Unknown && registrar.SecureDNS.Signed() != rdap.Unknown {
+	if out.SecureDNS.Signed() == rdap.TriUnknown && registrar.SecureDNS.Signed() != rdap.TriUnknown {
 		out.SecureDNS = registrar.SecureDNS
 	}
 	out.UnicodeName = cmp.Or(out.UnicodeName, registrar.UnicodeName)

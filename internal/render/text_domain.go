@@ -183,9 +183,9 @@ func (p *page) nameservers(list []rdap.Nameserver, due bool) {
 func (p *page) secureDNS(s *rdap.SecureDNS) {
 	var l line
 	switch s.Signed() {
-	case rdap.Yes:
+	case rdap.TriYes:
 		l = line{{"signed", styleOK}}
-	case rdap.No:
+	case rdap.TriNo:
 		l = line{{"unsigned", stylePlain}}
 	default:
 		l = line{{notPublished, styleDim}}

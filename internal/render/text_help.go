@@ -81,10 +81,10 @@ func reverseLines(h *rdap.Help) []line {
 
 func openIDText(o *rdap.OpenIDSupport) []string {
 	list := []string{"OpenID Connect"}
-	if o.Sessions == rdap.Yes {
+	if o.Sessions == rdap.TriYes {
 		list = append(list, "with sessions")
 	}
-	if o.Tokens == rdap.Yes {
+	if o.Tokens == rdap.TriYes {
 		list = append(list, "with tokens")
 	}
 	return list
