@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strconv"
 
+	"github.com/rdapq/rdapq/internal/dnsname"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -156,7 +157,7 @@ func (q Query) nameOf(one *Result) Query {
 	if err != nil {
 		return found
 	}
-	text := cmp.Or(rdap.DisplayName(cmp.Or(rec.LDHName, rec.UnicodeName)), rec.Handle)
+	text := cmp.Or(dnsname.Display(cmp.Or(rec.LDHName, rec.UnicodeName)), rec.Handle)
 	switch {
 	case found.Type == TypeIP && rec.StartAddress != "":
 		text = rec.StartAddress

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/content"
+	"github.com/rdapq/rdapq/internal/dnsname"
 	"github.com/rdapq/rdapq/internal/rdaplink"
 	"github.com/rdapq/rdapq/internal/registrable"
 	"github.com/rdapq/rdapq/internal/weburl"
@@ -234,7 +235,7 @@ func (r *Result) compare(resp *rdap.Response, class string, a response) {
 		r.namesObject = ldh != "" || unicode != ""
 	} else {
 		r.namesObject = resp.HasVariant(func(s string) bool { return rdaplink.SameName(r.Query.Name, s, "") })
-		r.Other = visible(rdap.DisplayName(cmp.Or(ldh, unicode)))
+		r.Other = visible(dnsname.Display(cmp.Or(ldh, unicode)))
 		r.warn(WarnOtherObject, "queried "+quote(r.Query.Name)+", but the response is about "+quote(cmp.Or(ldh, unicode)))
 	}
 }

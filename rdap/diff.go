@@ -360,7 +360,7 @@ func contactKey(v string) string {
 
 // hostName returns the A-label form of a name.
 func hostName(ldh, unicode string) string {
-	name := DisplayName(cmp.Or(ldh, unicode))
+	name := dnsname.Display(cmp.Or(ldh, unicode))
 	if ascii, err := dnsname.ToASCII(name); err == nil {
 		return ascii
 	}

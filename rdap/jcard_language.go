@@ -3,6 +3,8 @@ package rdap
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/rdapq/rdapq/internal/languagetag"
 )
 
 // A languagePicker chooses among the languages of one card.
@@ -32,7 +34,7 @@ func (t *languagePicker) accept(c *Contact, name string, p *params) bool {
 	default:
 		return true
 	}
-	rank := LanguageRank(p.language, t.preferred)
+	rank := languagetag.Rank(p.language, t.preferred)
 	best, seen := t.best[name]
 	switch {
 	case seen && rank > best:
@@ -53,7 +55,7 @@ func (t *languagePicker) replaceAddress(c *Contact, a Address, p *params) bool {
 	if p.altid == "" {
 		return false
 	}
-	rank := LanguageRank(p.language, t.preferred)
+	rank := languagetag.Rank(p.language, t.preferred)
 	other, ok := t.addresses[p.altid]
 	switch {
 	case ok && rank == other.rank:
@@ -81,9 +83,9 @@ func (t *languagePicker) applyLocalizations(c *Contact, card []byte) {
 	}
 	all, _ := doc["localizations"].(map[string]any)
 	own, _ := doc["language"].(string)
-	best, chosen := LanguageRank(own, t.preferred), ""
+	best, chosen := languagetag.Rank(own, t.preferred), ""
 	for tag := range all {
-		rank := LanguageRank(tag, t.preferred)
+		rank := languagetag.Rank(tag, t.preferred)
 		if rank < best || rank == best && chosen != "" && tag < chosen {
 			best, chosen = rank, tag
 		}

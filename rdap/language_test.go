@@ -28,17 +28,6 @@ func TestParseLanguages(t *testing.T) {
 	}
 }
 
-func TestLanguageRank(t *testing.T) {
-	preferred := []string{"de-AT", "en"}
-	for tag, want := range map[string]int{
-		"de-AT": 0, "DE-at": 0, "de-AT-1996": 0, "de": 0, "en": 1, "en-GB": 1, "": 2, "fr": 3, "den": 3, "de-CH": 3, "e": 3,
-	} {
-		if got := LanguageRank(tag, preferred); got != want {
-			t.Errorf("%q: %d, want %d", tag, got, want)
-		}
-	}
-}
-
 func TestContactIn(t *testing.T) {
 	const (
 		jCard = `"vcardArray":["vcard",[

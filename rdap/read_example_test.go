@@ -21,7 +21,7 @@ func ExampleRead() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(rdap.DisplayName(rec.LDHName), rec.Statuses()[0].EPP())
+	fmt.Println(rec.LDHName, rec.Statuses()[0].EPP())
 	if event, ok := rec.Event(rdap.EventExpiration); ok {
 		fmt.Println(event.Action, event.Time.UTC())
 	}
@@ -33,7 +33,7 @@ func ExampleRead() {
 		fmt.Println(r.Name+":", r.Reason)
 	}
 	// Output:
-	// alpha.example clientTransferProhibited
+	// ALPHA.EXAMPLE. clientTransferProhibited
 	// expiration 2029-07-13 10:00:00 +0000 UTC
 	// [registrant]: "", Moss and Gravel Press, [owner@holders.example]
 	// Registrant Name: by request

@@ -42,7 +42,7 @@ type Record struct {
 	Name    string // ip network, autnum: name assigned by the registry (5.4, 5.5)
 	Type    string // ip network, autnum: type of allocation
 	Country string // ip network, autnum: two-letter code
-	LDHName string // domain, nameserver: name as sent; see [DisplayName]
+	LDHName string // domain, nameserver: name as sent
 	// domain, nameserver: name with U-labels, as sent; empty if it does not match LDHName
 	UnicodeName string
 	Nameservers []Nameserver // domain: nameservers (5.3)
@@ -158,7 +158,7 @@ type Event struct {
 // A Nameserver is a host to which a domain is delegated (RFC 9083 section 5.2).
 type Nameserver struct {
 	Common
-	LDHName     string // name as sent; see [DisplayName]
+	LDHName     string // name as sent
 	UnicodeName string
 	V4, V6      []string // addresses as sent
 }
@@ -279,15 +279,6 @@ type Variant struct {
 type VariantName struct {
 	LDHName     string
 	UnicodeName string
-}
-
-// DisplayName returns a host or domain name in lower case, without an insignificant final dot.
-func DisplayName(name string) string {
-	name = strings.TrimSpace(name)
-	if len(name) > 1 {
-		name = strings.TrimSuffix(name, ".")
-	}
-	return strings.ToLower(name)
 }
 
 func containsFold(list []string, word string) bool {

@@ -80,7 +80,7 @@ func TestReadRedacted(t *testing.T) {
 		t.Errorf("redacted (-want +got):\n%s", d)
 	}
 	ns := got.Nameservers[0]
-	if ns.LDHName != "ns1.harbour.example." || DisplayName(ns.LDHName) != "ns1.harbour.example" ||
+	if ns.LDHName != "ns1.harbour.example." || dnsname.Display(ns.LDHName) != "ns1.harbour.example" ||
 		!cmp.Equal(ns.V4, []string{"192.0.2.53"}) || !cmp.Equal(ns.V6, []string{"2001:db8::53"}) {
 		t.Errorf("nameserver %+v", ns)
 	}
@@ -460,16 +460,6 @@ func TestStatusForms(t *testing.T) {
 		}
 		if epp := got.EPP(); epp != tt.epp {
 			t.Errorf("%q.EPP() = %q, want %q", got, epp, tt.epp)
-		}
-	}
-}
-
-func TestDisplayName(t *testing.T) {
-	for in, want := range map[string]string{
-		"GOOGLE.COM": "google.com", "ns1.alpha.example.": "ns1.alpha.example", ".": ".", "": "", " a.example ": "a.example",
-	} {
-		if got := DisplayName(in); got != want {
-			t.Errorf("DisplayName(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

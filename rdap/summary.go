@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/rdapq/rdapq/internal/dnsname"
 )
 
 // A Summary is the flat summary of a response, with the same fields for every class.
@@ -186,7 +188,7 @@ func (s *summarizer) record(rec *Record) {
 		out.Name = rec.Name
 		s.holder(rec.Entities)
 	default:
-		out.Name = DisplayName(rec.LDHName)
+		out.Name = dnsname.Display(rec.LDHName)
 	}
 	s.statusAndNameservers(rec)
 	s.dates(rec.Events)
@@ -229,7 +231,7 @@ func (s *summarizer) statusAndNameservers(rec *Record) {
 			if name == "" {
 				name = ns.UnicodeName
 			}
-			if name = DisplayName(name); name != "" {
+			if name = dnsname.Display(name); name != "" {
 				s.out.Nameservers = append(s.out.Nameservers, name)
 			}
 		}

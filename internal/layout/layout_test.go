@@ -17,7 +17,7 @@ const module = "github.com/rdapq/rdapq"
 // allowed lists the packages of this module that each package may import outside of tests.
 // Commands and packages below cmd, bench and interop may import all packages.
 var allowed = map[string][]string{
-	"rdap":      {"rdap/internal/jsonscan", "internal/safetext", "internal/dnsname"},
+	"rdap":      {"rdap/internal/jsonscan", "internal/safetext", "internal/dnsname", "internal/languagetag"},
 	"openrdap":  {"rdap"},
 	"limit":     {"internal/statefile"},
 	"bootstrap": {"bootstrap/internal/ianafile", "internal/statefile", "internal/weburl", "internal/publicaddr", "internal/callback"},
@@ -55,7 +55,7 @@ var allowed = map[string][]string{
 	"internal/reqtrace":   {"pool"}, // reqtrace records the steps that a pool reports
 	"internal/rdaplink":   {"rdap", "bootstrap", "internal/content", "internal/dnsname", "internal/weburl"},
 	"internal/rdaptest":   {}, // rdaptest imports nothing, so that all tests may use it
-	"internal/render":     {"client", "rdap", "limit", "bootstrap", "pool", "internal/safetext", "internal/weburl", "internal/histogram", "internal/timing"},
+	"internal/render":     {"client", "rdap", "limit", "bootstrap", "pool", "internal/safetext", "internal/dnsname", "internal/languagetag", "internal/weburl", "internal/histogram", "internal/timing"},
 	"internal/report":     {"internal/measure", "internal/render"},
 	"internal/safetext":   {},
 	"internal/secret":     {},
@@ -67,6 +67,7 @@ var allowed = map[string][]string{
 	"internal/weburl":     {"internal/secret"},
 
 	"internal/attemptclock": {},
+	"internal/languagetag":  {},
 	"internal/repanic":      {},
 	"internal/inuse":        {},
 	"internal/fifo":         {},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/dnsname"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -62,7 +63,7 @@ func desyncNote(r *client.Result) string {
 
 // unicodeName writes the Unicode form of the name, if it differs from the name itself.
 func (p *page) unicodeName(r *client.Result, rec *rdap.Record) {
-	if name := rdap.DisplayName(rec.UnicodeName); name != "" && name != r.Query.Name && name != rdap.DisplayName(rec.LDHName) {
+	if name := dnsname.Display(rec.UnicodeName); name != "" && name != r.Query.Name && name != dnsname.Display(rec.LDHName) {
 		p.value("Unicode", name)
 	}
 }
@@ -162,7 +163,7 @@ func (p *page) nameservers(list []rdap.Nameserver, due bool) {
 	var lines []line
 	for i := range list {
 		ns := &list[i]
-		name := rdap.DisplayName(firstOf(ns.LDHName, ns.UnicodeName, ns.Handle))
+		name := dnsname.Display(firstOf(ns.LDHName, ns.UnicodeName, ns.Handle))
 		if name == "" {
 			continue
 		}
@@ -255,7 +256,7 @@ func (p *page) variants(list []rdap.Variant) {
 	for _, v := range list {
 		var names []string
 		for _, n := range v.Names {
-			if name := rdap.DisplayName(firstOf(n.UnicodeName, n.LDHName)); name != "" {
+			if name := dnsname.Display(firstOf(n.UnicodeName, n.LDHName)); name != "" {
 				names = append(names, name)
 			}
 		}

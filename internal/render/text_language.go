@@ -3,6 +3,7 @@ package render
 import (
 	"strings"
 
+	"github.com/rdapq/rdapq/internal/languagetag"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -31,7 +32,7 @@ func (p *page) inLanguage(list []rdap.Notice) []rdap.Notice {
 	best := make(map[string]int)
 	for i := range list {
 		if n := &list[i]; n.Lang != "" {
-			key, rank := subject(n), rdap.LanguageRank(n.Lang, p.opt.Languages)
+			key, rank := subject(n), languagetag.Rank(n.Lang, p.opt.Languages)
 			if before, ok := best[key]; !ok || rank < before {
 				best[key] = rank
 			}
@@ -41,7 +42,7 @@ func (p *page) inLanguage(list []rdap.Notice) []rdap.Notice {
 	for i := range list {
 		n := &list[i]
 		rank, several := best[subject(n)]
-		if n.Lang == "" || !several || rank >= len(p.opt.Languages) || rdap.LanguageRank(n.Lang, p.opt.Languages) == rank {
+		if n.Lang == "" || !several || rank >= len(p.opt.Languages) || languagetag.Rank(n.Lang, p.opt.Languages) == rank {
 			out = append(out, *n)
 		}
 	}

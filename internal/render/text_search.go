@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rdapq/rdapq/client"
+	"github.com/rdapq/rdapq/internal/dnsname"
 	"github.com/rdapq/rdapq/rdap"
 )
 
@@ -92,12 +93,12 @@ func identify(rec *rdap.Record) line {
 		}
 		return l.note(strings.Join(rec.Roles, ", "))
 	case rdap.ClassNameserver:
-		l = text(rdap.DisplayName(firstOf(rec.LDHName, rec.UnicodeName, rec.Handle)))
+		l = text(dnsname.Display(firstOf(rec.LDHName, rec.UnicodeName, rec.Handle)))
 		return l.and(styleDim, "  "+strings.Join(append(rec.V4[:len(rec.V4):len(rec.V4)], rec.V6...), "  "))
 	default:
-		name := rdap.DisplayName(firstOf(rec.LDHName, rec.UnicodeName, rec.Name, rec.Handle))
+		name := dnsname.Display(firstOf(rec.LDHName, rec.UnicodeName, rec.Name, rec.Handle))
 		l = text(name)
-		if u := rdap.DisplayName(rec.UnicodeName); u != "" && u != name {
+		if u := dnsname.Display(rec.UnicodeName); u != "" && u != name {
 			l = l.and(stylePlain, "  "+u)
 		}
 	}
