@@ -161,7 +161,7 @@ func (a *attempt) report(r *Result) {
 		// No request was sent. A host that rejects a redirect must not look dead to other
 		// lookups.
 		s.Kind = gate.Canceled
-	case r.Verdict == RateLimited:
+	case r.Verdict == VerdictRateLimited:
 		s.Kind, s.RetryAfter, s.Stated = gate.Throttled, r.reason().RetryAfter, statedLimit(r)
 	case r.Status == 0, r.brokeOff():
 		s.Kind = gate.Unreachable
@@ -202,7 +202,7 @@ func (r *Result) walled() bool {
 func (r *Result) blocked() {
 	e := r.reason()
 	e.Code, e.Hint = CodeRateLimited, "the server may limit requests: send fewer, or try again later"
-	r.Verdict = RateLimited
+	r.Verdict = VerdictRateLimited
 }
 
 // observe reports an outcome to the host, and new holds to Config.OnHold.

@@ -16,7 +16,7 @@ type Attempt struct {
 	URL      string        // URL of the request, without keys
 	FinalURL string        // URL of the response, after redirects, without keys
 	Status   int           // HTTP status; 0 without a response
-	Code     Code          // code of the error, also for NotFound; empty for Registered and Found
+	Code     Code          // code of the error, also for VerdictNotFound; empty if the query was answered otherwise
 	Trace    pool.Trace    // connection of the last request
 	Waited   time.Duration // part of Result.Waited before this attempt
 	Cached   bool          // the response is from the cache

@@ -92,7 +92,7 @@ func TestShutdown(t *testing.T) {
 	go func() {
 		n := make(map[client.Verdict]int)
 		for r := range batch.All() {
-			if n[r.Verdict]++; r.Verdict != client.Registered && (!errors.Is(r.Err(), client.CodeNotSent) || !errors.Is(r.Err(), client.ErrClosed)) {
+			if n[r.Verdict]++; r.Verdict != client.VerdictRegistered && (!errors.Is(r.Err(), client.CodeNotSent) || !errors.Is(r.Err(), client.ErrClosed)) {
 				t.Error(describe(r))
 			}
 		}
@@ -127,7 +127,7 @@ func TestShutdown(t *testing.T) {
 		t.Error(describe(r))
 	}
 	n := <-verdicts
-	if n[client.Registered] != 2 || n[client.Registered]+n[client.Failed] != int(batch.Progress().Read) {
+	if n[client.VerdictRegistered] != 2 || n[client.VerdictRegistered]+n[client.VerdictFailed] != int(batch.Progress().Read) {
 		t.Errorf("%v", n)
 	}
 	if err := batch.Err(); !errors.Is(err, client.ErrClosed) {
@@ -162,7 +162,7 @@ func TestZeroClient(t *testing.T) {
 	for _, c := range []*client.Client{new(client.Client)} {
 		q := mustParse(t, "", "alpha.example")
 		r, err := c.Lookup(t.Context(), q)
-		if !errors.Is(err, client.CodeNotSent) || r.Verdict != client.Failed || err.Error() != "client: zero Client: make it with New" {
+		if !errors.Is(err, client.CodeNotSent) || r.Verdict != client.VerdictFailed || err.Error() != "client: zero Client: make it with New" {
 			t.Errorf("Lookup: %v", err)
 		}
 		for _, err := range c.Search(t.Context(), q) {

@@ -85,7 +85,7 @@ func TestBasicBearerAndKey(t *testing.T) {
 			})})
 			c := authClient(t, scheme, "me", s)
 			r := ask(t, c, s.URL(), "alpha.example")
-			if r.Verdict != client.Registered {
+			if r.Verdict != client.VerdictRegistered {
 				t.Errorf("%s: %v", r.Verdict, client.ErrorOf(r))
 			}
 			if s.Counts().Requests != 1 {
@@ -112,7 +112,7 @@ func TestDigest(t *testing.T) {
 	})})
 	c := authClient(t, "digest", "me", s)
 	for i, want := range []int64{2, 3, 4} { // only the first lookup needs an extra request for the challenge
-		if r := ask(t, c, s.URL(), "alpha.example"); r.Verdict != client.Registered {
+		if r := ask(t, c, s.URL(), "alpha.example"); r.Verdict != client.VerdictRegistered {
 			t.Fatalf("lookup %d: %s: %v", i, r.Verdict, client.ErrorOf(r))
 		}
 		if n := s.Counts().Requests; n != want {
@@ -120,7 +120,7 @@ func TestDigest(t *testing.T) {
 		}
 	}
 	nonce.Add(1)
-	if r := ask(t, c, s.URL(), "alpha.example"); r.Verdict != client.Registered {
+	if r := ask(t, c, s.URL(), "alpha.example"); r.Verdict != client.VerdictRegistered {
 		t.Errorf("after a new nonce: %s: %v", r.Verdict, client.ErrorOf(r))
 	}
 	wrong := authClient(t, "digest", "you", s)
@@ -141,7 +141,7 @@ func TestCredentialsStayWithTheirOrigin(t *testing.T) {
 		s := rdaptest.Start(t, rdaptest.Config{})
 		s.On("*", rdaptest.Redirect(302, other.URL()+"domain/alpha.example"))
 		c := authClient(t, scheme, "me", s, other)
-		if r := ask(t, c, s.URL(), "alpha.example"); r.Verdict != client.Registered {
+		if r := ask(t, c, s.URL(), "alpha.example"); r.Verdict != client.VerdictRegistered {
 			t.Errorf("%s: %s: %v", scheme, r.Verdict, client.ErrorOf(r))
 		}
 	}
@@ -195,7 +195,7 @@ func TestKeyInRedirect(t *testing.T) {
 	for _, base := range []string{other.URL(), s.URL(), "/"} {
 		to.Store(&base)
 		r := ask(t, c, s.URL(), "alpha.example")
-		if r.Verdict != client.Registered || !strings.HasSuffix(r.FinalURL, "/domain/alpha.example/?keep=1") {
+		if r.Verdict != client.VerdictRegistered || !strings.HasSuffix(r.FinalURL, "/domain/alpha.example/?keep=1") {
 			t.Errorf("%s: %s at %s: %v", base, r.Verdict, r.FinalURL, client.ErrorOf(r))
 		}
 	}
@@ -206,7 +206,7 @@ func TestKeyInRedirect(t *testing.T) {
 		t.Fatal(err)
 	}
 	q.Server, q.Referral = s.URL(), client.ReferralRegistrar
-	if r, err := c.Lookup(t.Context(), q); err != nil || r.Registrar == nil || r.Registrar.Verdict != client.Registered || strings.Contains(r.Registrar.URL+r.Registrar.Query.URL, secret) || asked.Load() != 2 {
+	if r, err := c.Lookup(t.Context(), q); err != nil || r.Registrar == nil || r.Registrar.Verdict != client.VerdictRegistered || strings.Contains(r.Registrar.URL+r.Registrar.Query.URL, secret) || asked.Load() != 2 {
 		t.Errorf("%v, %+v, %d requests", err, r.Registrar, asked.Load())
 	}
 }
@@ -334,7 +334,7 @@ func TestCredentialForError(t *testing.T) {
 	fail.Store(true)
 	for range 10 {
 		r, err := a.Lookup(t.Context(), q)
-		if !errors.Is(err, client.CodeCredential) || !errors.Is(err, expired) || r.Verdict != client.Failed || r.Attempts != 1 {
+		if !errors.Is(err, client.CodeCredential) || !errors.Is(err, expired) || r.Verdict != client.VerdictFailed || r.Attempts != 1 {
 			t.Errorf("%s after %d attempts", describe(r), r.Attempts)
 		}
 	}

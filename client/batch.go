@@ -80,9 +80,9 @@ type Batch struct {
 }
 
 // All looks up all inputs and yields exactly one Result for each, in the order in which they
-// complete; Result.Line identifies the input. An invalid query yields an [Invalid] Result. An
-// error of the input sequence yields a [Failed] Result with [CodeInput], and does not end the
-// batch. A second call of All yields nothing.
+// complete; Result.Line identifies the input. The Result of an invalid query has the verdict
+// [VerdictInvalid]. An error of the input sequence yields a Result with [VerdictFailed] and
+// [CodeInput], and does not end the batch. A second call of All yields nothing.
 //
 // At most Config.Jobs lookups are concurrent, and at most Config.PerHost at one server. A
 // server that is slow, rate-limited or down delays only its own inputs. About 16 × Jobs inputs
@@ -142,7 +142,7 @@ func (b *Batch) Progress() Progress {
 
 // Drain ends the batch and returns immediately. The batch reads no more inputs. Lookups in
 // flight complete. Lookups that wait for a retry end with their last result, and inputs that
-// wait for their server end as [Failed] with [CodeNotSent].
+// wait for their server end as [VerdictFailed] with [CodeNotSent].
 func (b *Batch) Drain() {
 	if b.c != nil {
 		b.end(ErrUnfinished)

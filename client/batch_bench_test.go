@@ -68,7 +68,7 @@ func benchRdapq(b *testing.B, s *rdaptest.Server, names []string) {
 	a := newAsker(b, s.CA(), client.Config{Resolver: urls{s.URL()}, Jobs: benchJobs, PerHost: benchJobs})
 	count := 0
 	for r := range a.Batch(b.Context(), lines(names...)).All() {
-		if r.Verdict != client.Registered {
+		if r.Verdict != client.VerdictRegistered {
 			b.Fatal(describe(r))
 		}
 		count++

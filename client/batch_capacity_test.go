@@ -35,7 +35,7 @@ func TestBatchSlowServer(t *testing.T) {
 				texts = append(texts, fmt.Sprintf("n%d.example", i))
 			}
 			for r := range a.Batch(t.Context(), lines(texts...)).All() {
-				if r.Verdict != client.Registered || r.Attempts != 1 {
+				if r.Verdict != client.VerdictRegistered || r.Attempts != 1 {
 					t.Errorf("%s after %d attempts: %v", describe(r), r.Attempts, client.ErrorOf(r))
 				}
 			}

@@ -83,7 +83,7 @@ func TestBatchConnections(t *testing.T) {
 	}
 	count := 0
 	for r := range a.Batch(t.Context(), lines(texts...)).All() {
-		if count++; r.Verdict != client.Registered {
+		if count++; r.Verdict != client.VerdictRegistered {
 			t.Errorf("%s: %s", r.Query, describe(r))
 		}
 	}

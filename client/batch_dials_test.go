@@ -55,7 +55,7 @@ func TestBatchDialsOverlap(t *testing.T) {
 			count := 0
 			for r := range a.Batch(t.Context(), lines(texts...)).All() {
 				count++
-				if r.Verdict != client.Registered {
+				if r.Verdict != client.VerdictRegistered {
 					t.Errorf("%s: %v", describe(r), client.ErrorOf(r))
 				}
 			}

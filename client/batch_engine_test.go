@@ -135,7 +135,7 @@ func numbered(n int, zones ...string) iter.Seq2[Input, error] {
 func after(d time.Duration) play {
 	return func(*task, int) (Verdict, gate.Outcome) {
 		time.Sleep(d)
-		return Registered, gate.Outcome{Kind: gate.Answered, Latency: d}
+		return VerdictRegistered, gate.Outcome{Kind: gate.Answered, Latency: d}
 	}
 }
 
@@ -169,7 +169,7 @@ func BenchmarkBatchEngine(b *testing.B) {
 			count, now := 0, time.Now()
 			bt := newBatch(ctx, c, nil)
 			bt.try = func(_ context.Context, k *task) bool {
-				k.result.Verdict = Registered
+				k.result.Verdict = VerdictRegistered
 				k.taken = false
 				k.host.Observe(gate.Outcome{Kind: gate.Answered, Decision: gate.Decision{At: now}, Now: time.Now(), Latency: time.Millisecond, InFlight: k.beside})
 				return false

@@ -26,7 +26,7 @@ func TestBatchNextServer(t *testing.T) {
 	count, tried := 0, 0
 	for r := range a.Batch(t.Context(), lines(texts...)).All() {
 		count++
-		if r.Verdict != client.Registered || r.Server != good.URL() || len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0].Message, "tried another server: ") {
+		if r.Verdict != client.VerdictRegistered || r.Server != good.URL() || len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0].Message, "tried another server: ") {
 			t.Errorf("%s at %s", describe(r), r.Server)
 		}
 		tried += r.Attempts - 1
@@ -80,7 +80,7 @@ func TestBatchGroup(t *testing.T) {
 	for r := range a.Batch(t.Context(), lines(texts...)).All() {
 		got[r.Verdict]++
 	}
-	if got[client.Registered] != 10 || got[client.RateLimited] != 10 {
+	if got[client.VerdictRegistered] != 10 || got[client.VerdictRateLimited] != 10 {
 		t.Errorf("%v", got)
 	}
 	if n := one.Counts().Requests + two.Counts().Requests; n != 10 {

@@ -30,13 +30,13 @@ func TestEngineSpills(t *testing.T) {
 			if k.host.Name() == "parked.example" && nth == 1 {
 				time.Sleep(time.Hour)
 			}
-			return Registered, gate.Outcome{Kind: gate.Answered}
+			return VerdictRegistered, gate.Outcome{Kind: gate.Answered}
 		}, func(e *engine, _ *Result) bool {
 			p := e.b.Progress()
 			spilled, inMemory = max(spilled, p.Spilled), max(inMemory, p.Read-p.Done-p.Spilled)
 			return true
 		})
-		if v := e.verdicts(); v[Registered] != total {
+		if v := e.verdicts(); v[VerdictRegistered] != total {
 			t.Errorf("%v", v)
 		}
 		for i, line := range e.order {
@@ -62,7 +62,7 @@ func TestEngineNoSpill(t *testing.T) {
 			most = max(most, p.Read-p.Done)
 			return true
 		})
-		if v := e.verdicts(); v[Registered] != 20_000 || most > 2000 {
+		if v := e.verdicts(); v[VerdictRegistered] != 20_000 || most > 2000 {
 			t.Errorf("%v, %d in memory", v, most)
 		}
 	})
@@ -92,7 +92,7 @@ func TestEngineDuplicates(t *testing.T) {
 		if n := len(e.asked["one.example"]); n+shared != 3000 || shared < 2000 {
 			t.Errorf("%d requests, %d lines share the response to another", n, shared)
 		}
-		if v := e.verdicts(); v[Registered] != 3000 {
+		if v := e.verdicts(); v[VerdictRegistered] != 3000 {
 			t.Errorf("%v", v)
 		}
 		for line, r := range e.seen {
@@ -123,18 +123,18 @@ func TestEngineDrain(t *testing.T) {
 			return true
 		})
 		v := e.verdicts()
-		if len(e.seen) != read || v[Registered] != len(e.asked["one.example"]) || v[Registered]+v[Failed] != read {
+		if len(e.seen) != read || v[VerdictRegistered] != len(e.asked["one.example"]) || v[VerdictRegistered]+v[VerdictFailed] != read {
 			t.Errorf("%d of %d inputs: %v, %d asked", len(e.seen), read, v, len(e.asked["one.example"]))
 		}
 		for _, r := range e.seen {
-			if r.Verdict == Failed && (ErrorOf(r).Code != CodeNotSent || !strings.HasPrefix(ErrorOf(r).Message, "not sent: the batch was ended")) {
+			if r.Verdict == VerdictFailed && (ErrorOf(r).Code != CodeNotSent || !strings.HasPrefix(ErrorOf(r).Message, "not sent: the batch was ended")) {
 				t.Errorf("%+v", ErrorOf(r))
 			}
 		}
 		if took := time.Since(e.begin) - drained; took > time.Second {
 			t.Errorf("it went on for %v", took)
 		}
-		if p := e.b.Progress(); p.Read != int64(read) || p.Done != int64(read) || p.InFlight != 0 || p.Queued != 0 || len(p.Servers) != 1 || p.Verdicts[Failed] != int64(v[Failed]) {
+		if p := e.b.Progress(); p.Read != int64(read) || p.Done != int64(read) || p.InFlight != 0 || p.Queued != 0 || len(p.Servers) != 1 || p.Verdicts[VerdictFailed] != int64(v[VerdictFailed]) {
 			t.Errorf("%+v", p)
 		}
 	})

@@ -28,7 +28,7 @@ type item struct {
 }
 
 func (it *item) refusedOften() bool {
-	return it.result.Verdict == RateLimited && it.result.Attempts > 1
+	return it.result.Verdict == VerdictRateLimited && it.result.Attempts > 1
 }
 
 // A hostQueue has the items of a batch that wait for one host.

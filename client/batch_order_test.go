@@ -32,7 +32,7 @@ func TestLargestHostFirst(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		e := run(t, Config{Jobs: jobs, PerHost: perHost, SpillDir: t.TempDir()}, inputs, after(took))
-		if v := e.verdicts(); v[Registered] != 2*large {
+		if v := e.verdicts(); v[VerdictRegistered] != 2*large {
 			t.Fatalf("%v", v)
 		}
 		last := time.Duration(0)

@@ -19,7 +19,7 @@ func TestEnginePublishedRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rates := map[string]limit.Rate{"slow.example": {N: 10, Per: 3 * time.Second}}
 		e := run(t, Config{Rates: rates}, numbered(120, "slow", "fast"), after(20*time.Millisecond))
-		if v := e.verdicts(); v[Registered] != 120 {
+		if v := e.verdicts(); v[VerdictRegistered] != 120 {
 			t.Errorf("%v", v)
 		}
 		if n := e.mostWithin("slow.example", 3*time.Second); n != 10 {
@@ -40,11 +40,11 @@ func TestEngineMaxWait(t *testing.T) {
 		rates := map[string]limit.Rate{"slow.example": {N: 10, Per: time.Hour}}
 		e := run(t, Config{Rates: rates}, numbered(60, "slow", "fast"), after(20*time.Millisecond))
 		v := e.verdicts()
-		if v[Registered] != 40 || v[RateLimited] != 20 || len(e.asked["slow.example"]) != 10 {
+		if v[VerdictRegistered] != 40 || v[VerdictRateLimited] != 20 || len(e.asked["slow.example"]) != 10 {
 			t.Errorf("%v, %d asked", v, len(e.asked["slow.example"]))
 		}
 		for _, r := range e.seen {
-			if r.Verdict == RateLimited && (ErrorOf(r).RetryAfter < 59*time.Minute || ErrorOf(r).RetryAfter > time.Hour || r.Attempts != 0 || r.Server == "") {
+			if r.Verdict == VerdictRateLimited && (ErrorOf(r).RetryAfter < 59*time.Minute || ErrorOf(r).RetryAfter > time.Hour || r.Attempts != 0 || r.Server == "") {
 				t.Errorf("%+v: %+v", r, ErrorOf(r))
 			}
 		}
@@ -106,11 +106,11 @@ func TestEngineRetryAfter(t *testing.T) {
 			mu.Unlock()
 			if wait > 0 {
 				time.Sleep(5 * time.Millisecond)
-				return RateLimited, gate.Outcome{Kind: gate.Throttled, RetryAfter: wait}
+				return VerdictRateLimited, gate.Outcome{Kind: gate.Throttled, RetryAfter: wait}
 			}
 			return after(5*time.Millisecond)(k, 0)
 		})
-		if v := e.verdicts(); v[Registered] != 120 {
+		if v := e.verdicts(); v[VerdictRegistered] != 120 {
 			t.Errorf("%v", v)
 		}
 		// The discovery of the limit costs the requests in flight at the first refusal.
@@ -131,11 +131,11 @@ func TestEngineNowAndThen(t *testing.T) {
 			e := run(t, Config{}, numbered(60, "odd"), func(k *task, nth int) (Verdict, gate.Outcome) {
 				time.Sleep(5 * time.Millisecond)
 				if nth%every == 0 {
-					return RateLimited, gate.Outcome{Kind: gate.Throttled}
+					return VerdictRateLimited, gate.Outcome{Kind: gate.Throttled}
 				}
-				return Registered, gate.Outcome{Kind: gate.Answered}
+				return VerdictRegistered, gate.Outcome{Kind: gate.Answered}
 			})
-			if v := e.verdicts(); v[Registered] != 60 {
+			if v := e.verdicts(); v[VerdictRegistered] != 60 {
 				t.Errorf("every %dth: %v", every, v)
 			}
 			if n, need := len(e.asked["odd.example"]), 60*every/(every-1); n > need {
@@ -152,12 +152,12 @@ func TestEngineDead(t *testing.T) {
 		e := run(t, Config{}, numbered(200, "dead", "fast"), func(k *task, _ int) (Verdict, gate.Outcome) {
 			if k.host.Name() == "dead.example" {
 				time.Sleep(15 * time.Second)
-				return Failed, gate.Outcome{Kind: gate.Unreachable}
+				return VerdictFailed, gate.Outcome{Kind: gate.Unreachable}
 			}
 			return after(5*time.Millisecond)(k, 0)
 		})
 		v := e.verdicts()
-		if v[Registered] != 100 || v[Failed] != 100 {
+		if v[VerdictRegistered] != 100 || v[VerdictFailed] != 100 {
 			t.Errorf("%v", v)
 		}
 		// Allow the first concurrent requests, as many again until the outage is detected, and
@@ -167,7 +167,7 @@ func TestEngineDead(t *testing.T) {
 		}
 		notSent := 0
 		for _, r := range e.seen {
-			if r.Verdict == Failed && r.Attempts == 0 {
+			if r.Verdict == VerdictFailed && r.Attempts == 0 {
 				notSent++
 				if ErrorOf(r).Code != CodeTimeout || !strings.Contains(ErrorOf(r).Message, "not sent: dead.example failed") {
 					t.Fatalf("%+v", ErrorOf(r))
@@ -195,11 +195,11 @@ func TestEngineComesBack(t *testing.T) {
 		e := run(t, Config{Attempts: 5}, numbered(200, "shaky"), func(k *task, _ int) (Verdict, gate.Outcome) {
 			time.Sleep(5 * time.Millisecond)
 			if now := time.Since(begin); now > 50*time.Millisecond && now < 700*time.Millisecond {
-				return Failed, gate.Outcome{Kind: gate.Unreachable}
+				return VerdictFailed, gate.Outcome{Kind: gate.Unreachable}
 			}
-			return Registered, gate.Outcome{Kind: gate.Answered}
+			return VerdictRegistered, gate.Outcome{Kind: gate.Answered}
 		})
-		if v := e.verdicts(); v[Registered] != 200 {
+		if v := e.verdicts(); v[VerdictRegistered] != 200 {
 			t.Errorf("%v", v)
 		}
 	})
@@ -222,16 +222,16 @@ func TestEngineRepeats(t *testing.T) {
 			if n < ill && (n%10 == 3 || n%10 == 6 && k.result.Attempts < 3) {
 				time.Sleep(time.Millisecond)
 				last.Store(time.Now().UnixNano())
-				return Failed, gate.Outcome{Kind: gate.Overloaded}
+				return VerdictFailed, gate.Outcome{Kind: gate.Overloaded}
 			}
 			time.Sleep(60 * time.Millisecond)
-			return Registered, gate.Outcome{Kind: gate.Answered}
+			return VerdictRegistered, gate.Outcome{Kind: gate.Answered}
 		})
 		for _, r := range e.seen {
-			want, attempts := Registered, 1
+			want, attempts := VerdictRegistered, 1
 			switch n := number(r.Query.Name); {
 			case n < ill && n%10 == 3:
-				want, attempts = Failed, 4
+				want, attempts = VerdictFailed, 4
 			case n < ill && n%10 == 6:
 				attempts = 3
 			}
@@ -252,12 +252,12 @@ func TestEngineSilentAtFirst(t *testing.T) {
 			e := run(t, Config{Jobs: jobs}, numbered(200, "late"), func(_ *task, nth int) (Verdict, gate.Outcome) {
 				if nth <= 20 {
 					time.Sleep(500 * time.Millisecond)
-					return Failed, gate.Outcome{Kind: gate.Unreachable}
+					return VerdictFailed, gate.Outcome{Kind: gate.Unreachable}
 				}
 				time.Sleep(5 * time.Millisecond)
-				return Registered, gate.Outcome{Kind: gate.Answered}
+				return VerdictRegistered, gate.Outcome{Kind: gate.Answered}
 			})
-			if v := e.verdicts(); v[Registered] != 200 {
+			if v := e.verdicts(); v[VerdictRegistered] != 200 {
 				t.Errorf("%d jobs: %v", jobs, v)
 			}
 		})
@@ -270,9 +270,9 @@ func TestEngineWall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := run(t, Config{}, numbered(600, "wall"), func(*task, int) (Verdict, gate.Outcome) {
 			time.Sleep(50 * time.Millisecond)
-			return Rejected, gate.Outcome{Kind: gate.Walled, Status: 403}
+			return VerdictRejected, gate.Outcome{Kind: gate.Walled, Status: 403}
 		})
-		if v := e.verdicts(); v[RateLimited] != 600 {
+		if v := e.verdicts(); v[VerdictRateLimited] != 600 {
 			t.Errorf("%v", v)
 		}
 		if n := len(e.asked["wall.example"]); n > 60 {

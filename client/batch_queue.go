@@ -347,7 +347,7 @@ func (q *queue) finishRequest(it *item, again bool) {
 		to := q.hostQueueOf(it.host)
 		it.hostQueue = to
 		q.waiting++
-		if it.redirect != nil || it.result.reason() == nil || it.at.IsZero() && it.result.Verdict != RateLimited {
+		if it.redirect != nil || it.result.reason() == nil || it.at.IsZero() && it.result.Verdict != VerdictRateLimited {
 			to.resumed = append(to.resumed, it)
 			q.wakeHost(to)
 		} else {

@@ -58,7 +58,7 @@ func TestBatchWaitsForRestart(t *testing.T) {
 			}
 			count := 0
 			for r := range c.Batch(t.Context(), lines(texts...)).All() {
-				if r.Verdict != client.Registered {
+				if r.Verdict != client.VerdictRegistered {
 					t.Errorf("%s: %v", describe(r), client.ErrorOf(r))
 				}
 				if count++; count == middle {
@@ -99,7 +99,7 @@ func TestBatchPoolClosed(t *testing.T) {
 		if count++; count == 20 {
 			p.Close()
 		}
-		if r.Verdict != client.Registered && (client.ErrorOf(r).Code != client.CodeCanceled || !errors.Is(client.ErrorOf(r), pool.ErrClosed)) {
+		if r.Verdict != client.VerdictRegistered && (client.ErrorOf(r).Code != client.CodeCanceled || !errors.Is(client.ErrorOf(r), pool.ErrClosed)) {
 			t.Errorf("%s: %v", describe(r), client.ErrorOf(r))
 		}
 	}

@@ -121,8 +121,8 @@ func testSixServers(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]client.Verdict{
-		"fast": client.Registered, "slow": client.Registered, "limited": client.Registered,
-		"moody": client.Registered, "hole": client.Failed, "html": client.Failed,
+		"fast": client.VerdictRegistered, "slow": client.VerdictRegistered, "limited": client.VerdictRegistered,
+		"moody": client.VerdictRegistered, "hole": client.VerdictFailed, "html": client.VerdictFailed,
 	} {
 		if len(got[name]) != 1 || got[name][want] != counts[name] {
 			t.Errorf("%s: %v, want %d %s", name, got[name], counts[name], want)
@@ -170,7 +170,7 @@ func TestBatchBlackHole(t *testing.T) {
 			count, notAsked := 0, 0
 			for r := range a.Batch(t.Context(), lines(names(100)...)).All() {
 				checkResult(t, r)
-				if count++; r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTimeout {
+				if count++; r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeTimeout {
 					t.Error(describe(r))
 				}
 				if r.Attempts == 0 {
@@ -192,12 +192,12 @@ func TestLookupRetryAfter(t *testing.T) {
 		verdict client.Verdict
 		wait    time.Duration
 	}{
-		{"1", client.Registered, time.Second},
-		{"86400", client.RateLimited, 0},
-		{"Wed, 21 Oct 2099 07:28:00 GMT", client.RateLimited, 0},
-		{"0", client.Registered, 0},
-		{"-5", client.Registered, 0},
-		{"abc", client.Registered, 0},
+		{"1", client.VerdictRegistered, time.Second},
+		{"86400", client.VerdictRateLimited, 0},
+		{"Wed, 21 Oct 2099 07:28:00 GMT", client.VerdictRateLimited, 0},
+		{"0", client.VerdictRegistered, 0},
+		{"-5", client.VerdictRegistered, 0},
+		{"abc", client.VerdictRegistered, 0},
 	} {
 		bubble(t, tt.value, func(t *testing.T) {
 			s, a := newPair(t, rdaptest.Config{Network: new(rdaptest.Network), Log: true}, client.Config{})
@@ -207,7 +207,7 @@ func TestLookupRetryAfter(t *testing.T) {
 			if r.Verdict != tt.verdict || r.Attempts != len(log) {
 				t.Errorf("%q: %s after %d attempts of %d", tt.value, describe(r), r.Attempts, len(log))
 			}
-			if tt.verdict == client.RateLimited {
+			if tt.verdict == client.VerdictRateLimited {
 				if len(log) != 1 || client.ErrorOf(r).RetryAfter < 23*time.Hour {
 					t.Errorf("%q: %d requests, come back in %v", tt.value, len(log), client.ErrorOf(r).RetryAfter)
 				}
@@ -232,7 +232,7 @@ func TestLookupRate(t *testing.T) {
 		if want := i < 3; r.Verdict.Answered() != want {
 			t.Errorf("%s: %s", text, describe(r))
 		}
-		if i >= 3 && (r.Verdict != client.RateLimited || client.ErrorOf(r).RetryAfter < 50*time.Minute) {
+		if i >= 3 && (r.Verdict != client.VerdictRateLimited || client.ErrorOf(r).RetryAfter < 50*time.Minute) {
 			t.Errorf("%s: %s, %v", text, describe(r), client.ErrorOf(r).RetryAfter)
 		}
 	}
@@ -242,7 +242,7 @@ func TestLookupRate(t *testing.T) {
 	// In a batch, a redirect waits for its host, and the line gets a result as well.
 	count := 0
 	for r := range a.Batch(t.Context(), lines("f.one", "g.two", "h.two")).All() {
-		if count++; r.Verdict != client.RateLimited {
+		if count++; r.Verdict != client.VerdictRateLimited {
 			t.Errorf("%s: %s", r.Query, describe(r))
 		}
 	}
@@ -273,7 +273,7 @@ func testBatchRedirectParks(t *testing.T) {
 	}
 	count := 0
 	for r := range a.Batch(t.Context(), lines(texts...)).All() {
-		if count++; r.Verdict != client.Registered || r.Attempts != 1 || r.Server != door.URL() || r.FinalURL == r.URL {
+		if count++; r.Verdict != client.VerdictRegistered || r.Attempts != 1 || r.Server != door.URL() || r.FinalURL == r.URL {
 			t.Errorf("%s after %d attempts, %s", describe(r), r.Attempts, r.FinalURL)
 		}
 	}
@@ -301,7 +301,7 @@ func TestBatchMemory(t *testing.T) {
 		}
 		count := 0
 		for r := range a.Batch(t.Context(), lines(texts...)).All() {
-			if count++; r.Verdict != client.Registered || len(r.Raw) < size {
+			if count++; r.Verdict != client.VerdictRegistered || len(r.Raw) < size {
 				t.Errorf("%s, %d octets", describe(r), len(r.Raw))
 			}
 			if count == 1 {
@@ -330,7 +330,7 @@ func TestBatchMemoryNested(t *testing.T) {
 	count := 0
 	for r := range a.Batch(ctx, lines("a.example", "b.example", "c.example")).All() {
 		for inner := range a.Batch(ctx, lines("d.example", "e.example")).All() {
-			if inner.Verdict != client.Registered {
+			if inner.Verdict != client.VerdictRegistered {
 				t.Fatal(describe(inner))
 			}
 		}
@@ -342,7 +342,7 @@ func TestBatchMemoryNested(t *testing.T) {
 				t.Fatal(describe(inner))
 			}
 		}
-		if r.Verdict == client.Registered {
+		if r.Verdict == client.VerdictRegistered {
 			count++
 		}
 	}

@@ -49,7 +49,7 @@ func TestSourceWaits(t *testing.T) {
 				cfg.Logger = slog.New(slog.NewTextHandler(&syncWriter{w: &logged}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 				var read, most, n int64
 				e := run(t, cfg, endless(&read), after(time.Millisecond), func(e *engine, r *Result) bool {
-					if r.Verdict == Registered {
+					if r.Verdict == VerdictRegistered {
 						n++
 					}
 					p := e.b.Progress()
@@ -138,7 +138,7 @@ func TestWorkerPanics(t *testing.T) {
 					panic("in the transport")
 				}
 				time.Sleep(time.Millisecond)
-				return Registered, gate.Outcome{Kind: gate.Answered}
+				return VerdictRegistered, gate.Outcome{Kind: gate.Answered}
 			})
 			return nil
 		}()

@@ -70,17 +70,17 @@ func TestBatchOneResultEach(t *testing.T) {
 	want := make([]client.Verdict, total+1)
 	stalledLines := 0
 	for i := range texts {
-		texts[i], want[i+1] = fmt.Sprintf("name%d.fast", i), client.Registered
+		texts[i], want[i+1] = fmt.Sprintf("name%d.fast", i), client.VerdictRegistered
 		switch {
 		case i%50 == 0:
 			texts[i] = fmt.Sprintf("name%d.stalled", i)
 			stalledLines++
 		case i%7 == 0:
-			texts[i], want[i+1] = fmt.Sprintf("free%d.fast", i), client.NotFound
+			texts[i], want[i+1] = fmt.Sprintf("free%d.fast", i), client.VerdictNotFound
 		case i%11 == 0:
-			texts[i], want[i+1] = "not a name", client.Invalid
+			texts[i], want[i+1] = "not a name", client.VerdictInvalid
 		case i%13 == 0:
-			texts[i], want[i+1] = "alpha.zz", client.NoService
+			texts[i], want[i+1] = "alpha.zz", client.VerdictNoService
 		case i%2 == 0:
 			texts[i] = fmt.Sprintf("name%d.other", i)
 		}
@@ -172,7 +172,7 @@ func TestBatchCaps(t *testing.T) {
 			}
 			count := 0
 			for r := range a.Batch(t.Context(), lines(texts...)).All() {
-				if count++; r.Verdict != client.Registered {
+				if count++; r.Verdict != client.VerdictRegistered {
 					t.Errorf("%s", describe(r))
 				}
 			}
@@ -221,7 +221,7 @@ func TestBatchUsesAllJobs(t *testing.T) {
 	}()
 	count := 0
 	for r := range a.Batch(ctx, lines(texts...)).All() {
-		if count++; r.Verdict != client.Registered {
+		if count++; r.Verdict != client.VerdictRegistered {
 			t.Fatalf("%s", describe(r))
 		}
 	}
@@ -300,7 +300,7 @@ func TestBatchCanceled(t *testing.T) {
 			t.Errorf("line %d twice", r.Line)
 		}
 		seen[r.Line] = true
-		if r.Verdict != client.Failed || !gaveUp(r) || !errors.Is(client.ErrorOf(r), context.Canceled) {
+		if r.Verdict != client.VerdictFailed || !gaveUp(r) || !errors.Is(client.ErrorOf(r), context.Canceled) {
 			t.Errorf("line %d: %s", r.Line, describe(r))
 		}
 	}
@@ -368,7 +368,7 @@ func TestBatchBlockedInput(t *testing.T) {
 	count := 0
 	for r := range a.Batch(ctx, inputs).All() {
 		count++
-		if r.Verdict != client.Registered {
+		if r.Verdict != client.VerdictRegistered {
 			t.Errorf("%s", describe(r))
 		}
 		cancel()
@@ -397,16 +397,16 @@ func TestBatchInputs(t *testing.T) {
 	if len(got) != 4 {
 		t.Fatalf("%d results", len(got))
 	}
-	if r := got[1]; r.Verdict != client.Found || r.Query.Type != client.TypeNameserver || r.Source != bootstrap.SourceServer {
+	if r := got[1]; r.Verdict != client.VerdictFound || r.Query.Type != client.TypeNameserver || r.Source != bootstrap.SourceServer {
 		t.Errorf("line 1: %s", describe(r))
 	}
-	if r := got[2]; r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeInput || !errors.Is(client.ErrorOf(r), broken) {
+	if r := got[2]; r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeInput || !errors.Is(client.ErrorOf(r), broken) {
 		t.Errorf("line 2: %s", describe(r))
 	}
-	if r := got[3]; r.Verdict != client.Invalid || r.Query.Text != " " || r.Query.Type != "" {
+	if r := got[3]; r.Verdict != client.VerdictInvalid || r.Query.Text != " " || r.Query.Type != "" {
 		t.Errorf("line 3: %s", describe(r))
 	}
-	if r := got[4]; r.Verdict != client.Found {
+	if r := got[4]; r.Verdict != client.VerdictFound {
 		t.Errorf("line 4: %s", describe(r))
 	}
 }

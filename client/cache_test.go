@@ -69,7 +69,7 @@ func TestCacheRevalidates(t *testing.T) {
 	first := a.lookup(t, q)
 	s.On(path, rdaptest.Status(304), rdaptest.NoBody(), rdaptest.Header("ETag", `"one"`))
 	second := a.lookup(t, q)
-	if !second.Cached || second.Verdict != client.Registered || second.Status != 200 || second.Attempts != 1 || second.Conn.ConnID == 0 || string(second.Raw) != string(first.Raw) {
+	if !second.Cached || second.Verdict != client.VerdictRegistered || second.Status != 200 || second.Attempts != 1 || second.Conn.ConnID == 0 || string(second.Raw) != string(first.Raw) {
 		t.Errorf("still the same: %s, cached %v after %d attempts", describe(second), second.Cached, second.Attempts)
 	}
 	last := http.Header(s.Log()[1].Header)
@@ -103,7 +103,7 @@ func TestCacheReplaces(t *testing.T) {
 	}
 	// A 304 to an unconditional request is not a usable response.
 	s.On("/domain/beta.example", rdaptest.Status(304), rdaptest.NoBody())
-	if r := a.lookup(t, mustParse(t, "", "beta.example")); r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeNotRDAP {
+	if r := a.lookup(t, mustParse(t, "", "beta.example")); r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeNotRDAP {
 		t.Errorf("304 out of nowhere: %s", describe(r))
 	}
 }
@@ -140,7 +140,7 @@ func TestCacheSelfLink(t *testing.T) {
 	}
 	s.On("/domain/delta.example", answer("delta.example", s.URL()+"domain/free.example")...)
 	a.lookup(t, mustParse(t, "", "delta.example"))
-	if r := ask(s.URL(), "free.example"); r.Cached || r.Verdict != client.NotFound {
+	if r := ask(s.URL(), "free.example"); r.Cached || r.Verdict != client.VerdictNotFound {
 		t.Errorf("a link to another name passes for its answer: %s", describe(r))
 	}
 }
@@ -190,7 +190,7 @@ func TestCacheReferrals(t *testing.T) {
 		q := mustParse(t, "", "alpha.example")
 		a.lookup(t, q)
 		r := a.lookup(t, q)
-		if g := r.Registrar; g == nil || g.Verdict != client.Registered || g.Cached != (want == 1) {
+		if g := r.Registrar; g == nil || g.Verdict != client.VerdictRegistered || g.Cached != (want == 1) {
 			t.Errorf("%q: registrar %+v", mode, g)
 		}
 		if n := len(askedFor(registrar)); n != want || len(askedFor(registry)) != 2 {
@@ -211,7 +211,7 @@ func TestCacheBatch(t *testing.T) {
 		cached, all := 0, 0
 		for r := range a.Batch(t.Context(), lines(texts...)).All() {
 			all++
-			if r.Verdict != client.Registered {
+			if r.Verdict != client.VerdictRegistered {
 				t.Errorf("%s", describe(r))
 			}
 			if r.Cached {

@@ -125,13 +125,13 @@ func checkResult(t testing.TB, r *client.Result) {
 		t.Errorf("unfinished result %+v", r)
 	}
 	e := client.ErrorOf(r)
-	if positive := r.Verdict == client.Registered || r.Verdict == client.Found; positive != (e == nil) {
+	if positive := r.Verdict == client.VerdictRegistered || r.Verdict == client.VerdictFound; positive != (e == nil) {
 		t.Errorf("%s: verdict %s with error %v", r.Query, r.Verdict, e)
 	}
 	if (r.Err() == nil) != r.Verdict.Answered() {
 		t.Errorf("%s: verdict %s, but Err returns %v", r.Query, r.Verdict, r.Err())
 	}
-	if r.Refusal != nil && (r.Failure != nil || r.Refusal.Status == 0) || r.Verdict == client.NotFound && r.Refusal == nil {
+	if r.Refusal != nil && (r.Failure != nil || r.Refusal.Status == 0) || r.Verdict == client.VerdictNotFound && r.Refusal == nil {
 		t.Errorf("%s: verdict %s, refusal %+v, failure %+v", r.Query, r.Verdict, r.Refusal, r.Failure)
 	}
 	if sent := r.Sent(); errors.Is(r.Err(), client.CodeNotSent) && sent || errors.Is(r.Err(), client.CodeCanceled) && !sent && !r.Shared {

@@ -28,7 +28,7 @@ func gaveUp(r *client.Result) bool {
 // closed fails the test unless r is the result of a lookup on a closed Client.
 func closed(t *testing.T, r *client.Result) {
 	t.Helper()
-	if r.Verdict != client.Failed || !gaveUp(r) || !errors.Is(r.Err(), client.ErrClosed) {
+	if r.Verdict != client.VerdictFailed || !gaveUp(r) || !errors.Is(r.Err(), client.ErrClosed) {
 		t.Errorf("%s: %v", describe(r), client.ErrorOf(r).Err)
 	}
 }
@@ -86,7 +86,7 @@ func TestCloseBatch(t *testing.T) {
 		if len(seen) == 10 {
 			a.Close()
 		}
-		if r.Verdict != client.Registered {
+		if r.Verdict != client.VerdictRegistered {
 			closed(t, r)
 		}
 	}

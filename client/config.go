@@ -94,7 +94,7 @@ type Config struct {
 	Budgets limit.Store
 
 	// MaxWait limits how long a lookup waits for a rate-limited server. A lookup that would
-	// wait longer ends immediately as RateLimited, with the time to retry after. In a Batch,
+	// wait longer ends immediately as VerdictRateLimited, with the time to retry after. In a Batch,
 	// the wait of an input starts when it is first in the queue of its server. MaxWait also
 	// limits how long a Batch waits for a server that is down. 0 means DefaultMaxWait for
 	// Lookup and DefaultBatchMaxWait for Batch, negative no wait.

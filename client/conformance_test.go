@@ -85,7 +85,7 @@ func TestConformanceIsAHint(t *testing.T) {
 		s.On("*", rdaptest.JSON(`{`+conformance+`"objectClassName":"domain","ldhName":"alpha.example","entities":[{"rdapConformance":["inner"]}]}`))
 		r := a.lookup(t, mustParse(t, "", "alpha.example"))
 		rec, err := r.Record()
-		if err != nil || r.Verdict != client.Registered || !slices.Equal(rec.Conformance, want) {
+		if err != nil || r.Verdict != client.VerdictRegistered || !slices.Equal(rec.Conformance, want) {
 			t.Errorf("%s: %s, %q, %v; want %q", conformance, describe(r), rec.Conformance, err, want)
 		}
 	}

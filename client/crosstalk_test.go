@@ -58,7 +58,7 @@ func TestResponsesMatchQueries(t *testing.T) {
 						stop()
 						cancel()
 						mu.Lock()
-						if r.Verdict == client.Registered {
+						if r.Verdict == client.VerdictRegistered {
 							answered++
 							if want := fmt.Sprintf(`"n%d.example"`, i); !strings.Contains(strings.ToLower(string(r.Raw)), want) {
 								t.Errorf("%s got %s", q.Name, r.Raw)

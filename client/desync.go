@@ -53,7 +53,7 @@ func (c *Client) checkDesync(ctx context.Context, a *attempt, status int) (repea
 		r.Desync, t.desyncFound = false, false
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w Warning) bool { return w.Code == WarnDesync })
 		return false
-	case status/100 == 4 || r.Verdict == NotFound:
+	case status/100 == 4 || r.Verdict == VerdictNotFound:
 		err := c.awaitDesync(ctx, a)
 		switch {
 		case err == nil:
@@ -107,7 +107,7 @@ func aboutQuery(r *Result) bool {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusGone, http.StatusUnprocessableEntity:
 		return true
 	}
-	return r.Verdict == NotFound
+	return r.Verdict == VerdictNotFound
 }
 
 // compareRepeat reports whether the response is to a request that was sent again because

@@ -214,9 +214,9 @@ func TestResponsesOutOfStep(t *testing.T) {
 				}
 				warned := 0
 				judge := func(r *client.Result) {
-					want := client.NotFound
+					want := client.VerdictNotFound
 					if known(r.Query.Name) {
-						want = client.Registered
+						want = client.VerdictRegistered
 					}
 					if r.Verdict != want || r.Other != "" {
 						t.Errorf("%s: %s, other %q, error %v", r.Query.Text, r.Verdict, r.Other, client.ErrorOf(r))
@@ -281,9 +281,9 @@ func TestCacheKeepsNoResponseOutOfStep(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := c.Lookup(t.Context(), q)
-		want := client.NotFound
+		want := client.VerdictNotFound
 		if known(name) {
-			want = client.Registered
+			want = client.VerdictRegistered
 		}
 		if r.Verdict != want || r.Other != "" {
 			t.Errorf("%s: %s, other %q, error %v", name, r.Verdict, r.Other, err)

@@ -20,7 +20,7 @@
 // Client for a whole program: it reuses connections, whose set-up takes most of the time of an
 // RDAP lookup.
 //
-// The [Verdict] of a Result is the outcome of the lookup. A 404 is a result, [NotFound]: the
+// The [Verdict] of a Result is the outcome of the lookup. A 404 is a result, [VerdictNotFound]: the
 // server has no such object, which does not mean that a name can be registered. An error says
 // nothing about the object.
 //

@@ -49,7 +49,7 @@ func TestBatchFaultyAddress(t *testing.T) {
 					requests := 0
 					for r := range a.Batch(t.Context(), lines(names(count)...)).All() {
 						requests += r.Attempts
-						if r.Verdict != client.Registered {
+						if r.Verdict != client.VerdictRegistered {
 							t.Errorf("%s after %d attempts: %v", describe(r), r.Attempts, client.ErrorOf(r))
 						}
 					}

@@ -81,7 +81,7 @@ func TestBatchFaultyConnection(t *testing.T) {
 				seen := 0
 				for r := range a.Batch(t.Context(), lines(names(count)...)).All() {
 					seen++
-					if r.Verdict != client.Registered {
+					if r.Verdict != client.VerdictRegistered {
 						t.Errorf("%s after %d attempts: %v", describe(r), r.Attempts, client.ErrorOf(r))
 					}
 				}
@@ -108,7 +108,7 @@ func TestBatchFaultyQueries(t *testing.T) {
 			p := newOwnPool(t, network, s.CA(), pool.Config{})
 			a := newAsker(t, s.CA(), client.Config{Transport: p, Resolver: urls{s.URL()}})
 			for r := range a.Batch(t.Context(), lines(names(400)...)).All() {
-				if want := r.Query.Name == "n7.example"; want != (r.Verdict == client.Failed) {
+				if want := r.Query.Name == "n7.example"; want != (r.Verdict == client.VerdictFailed) {
 					t.Errorf("%s after %d attempts: %v", describe(r), r.Attempts, client.ErrorOf(r))
 				}
 			}

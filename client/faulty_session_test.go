@@ -80,7 +80,7 @@ func runBatch(t *testing.T, network *rdaptest.Network, s *rdaptest.Server, dir s
 	seen := 0
 	for r := range c.Batch(t.Context(), lines(names(count)...)).All() {
 		seen++
-		if r.Verdict != client.Registered {
+		if r.Verdict != client.VerdictRegistered {
 			t.Errorf("run %d: %s after %d attempts: %v", run, describe(r), r.Attempts, client.ErrorOf(r))
 		}
 	}

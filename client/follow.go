@@ -174,7 +174,7 @@ func (c *Client) recordLink(t *task) {
 		walk.pending = nil
 		return
 	}
-	if p.relation != "" || r.Verdict != Registered {
+	if p.relation != "" || r.Verdict != VerdictRegistered {
 		return
 	}
 	// The other links of the record refer to the same registrar.
@@ -223,7 +223,7 @@ func (t *task) attach(p linkTarget, r *Result) {
 	switch {
 	case p.relation != "":
 		t.root.Related = append(t.root.Related, r)
-	case p.from.Registrar == nil || r.Verdict == Registered:
+	case p.from.Registrar == nil || r.Verdict == VerdictRegistered:
 		p.from.Registrar = r
 	}
 }
@@ -231,7 +231,7 @@ func (t *task) attach(p linkTarget, r *Result) {
 // linksWanted reports which links of a result are followed: the link to the registrar, and the
 // links of Config.Related.
 func (c *Client) linksWanted(r *Result) (registrar, relations bool) {
-	if r.Verdict != Registered && r.Verdict != Found || r.Registrar != nil || r.Related != nil {
+	if r.Verdict != VerdictRegistered && r.Verdict != VerdictFound || r.Registrar != nil || r.Related != nil {
 		return false, false
 	}
 	switch r.Query.Type {
@@ -240,7 +240,7 @@ func (c *Client) linksWanted(r *Result) (registrar, relations bool) {
 		if mode == "" {
 			mode = c.cfg.Referral
 		}
-		registrar = mode == ReferralRegistrar && r.Verdict == Registered && !strings.HasSuffix(r.Query.Name, ".arpa")
+		registrar = mode == ReferralRegistrar && r.Verdict == VerdictRegistered && !strings.HasSuffix(r.Query.Name, ".arpa")
 		return registrar, len(c.cfg.Related) > 0
 	case TypeIP, TypeAutnum:
 		return false, len(c.cfg.Related) > 0

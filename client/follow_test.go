@@ -81,7 +81,7 @@ func TestReferral(t *testing.T) {
 		registry.On("/domain/harbour.example", rdaptest.JSON(fixture(t, "registry-thin.json", "https://rdap.lighthouse.example/", registrar.URL())))
 		registrar.On("/domain/HARBOUR.EXAMPLE", rdaptest.JSON(fixture(t, "registrar-redacted.json", "https://rdap.lighthouse.example/", registrar.URL())))
 		r := a.lookup(t, mustParse(t, "", "harbour.example"))
-		if r.Verdict != client.Registered || r.Server != registry.URL() || r.Attempts != 1 || len(r.Warnings) > 0 {
+		if r.Verdict != client.VerdictRegistered || r.Server != registry.URL() || r.Attempts != 1 || len(r.Warnings) > 0 {
 			t.Errorf("registry: %s at %s", describe(r), r.Server)
 		}
 		g := r.Registrar
@@ -89,7 +89,7 @@ func TestReferral(t *testing.T) {
 			t.Fatal("the registrar was not asked")
 		}
 		checkResult(t, g)
-		if g.Verdict != client.Registered || g.Status != 200 || g.Server != registrar.URL() || g.URL != registrar.URL()+"domain/HARBOUR.EXAMPLE" ||
+		if g.Verdict != client.VerdictRegistered || g.Status != 200 || g.Server != registrar.URL() || g.URL != registrar.URL()+"domain/HARBOUR.EXAMPLE" ||
 			g.Source != bootstrap.SourceReferral || g.Attempts != 1 || g.Registrar != nil || len(g.Raw) == 0 || g.Conn.ConnID == 0 {
 			t.Errorf("registrar: %s at %s, %s, %s, %d attempts", describe(g), g.Server, g.URL, g.Source, g.Attempts)
 		}
@@ -142,7 +142,7 @@ func TestReferralLoop(t *testing.T) {
 		s.On("/b/domain/ALPHA.EXAMPLE", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+href)))
 		r := a.lookup(t, mustParse(t, "", "alpha.example"))
 		wantURIs(t, s, "/domain/alpha.example", "/b/domain/ALPHA.EXAMPLE")
-		if r.Verdict != client.Registered || r.Registrar == nil || r.Registrar.Verdict != client.Registered || r.Registrar.Registrar != nil {
+		if r.Verdict != client.VerdictRegistered || r.Registrar == nil || r.Registrar.Verdict != client.VerdictRegistered || r.Registrar.Registrar != nil {
 			t.Errorf("%s: %s, registrar %+v", back, describe(r), r.Registrar)
 		}
 		if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "loop in related links") {
@@ -161,7 +161,7 @@ func TestReferralOnlyRDAP(t *testing.T) {
 		"RELATED|application/rdap+json; charset=utf-8|"+base+"rr/domain/alpha.example",
 		"help||"+base+"help",
 		"about|"+rdapJSON+"|"+base+"about")))
-	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Registrar == nil || r.Registrar.Verdict != client.Registered {
+	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Registrar == nil || r.Registrar.Verdict != client.VerdictRegistered {
 		t.Errorf("%s, registrar %+v", describe(r), r.Registrar)
 	}
 	wantURIs(t, registrar, "/rr/domain/alpha.example")
@@ -180,7 +180,7 @@ func TestReferralForms(t *testing.T) {
 		href := strings.NewReplacer("BASE", registrar.URL(), "HOST", registrar.Addr()).Replace(tt.href)
 		registry.On("*", rdaptest.JSON(domainWith("ALPHA.EXAMPLE", "related alternate|"+rdapJSON+"|"+href)))
 		r := a.lookup(t, mustParse(t, "", "alpha.example"))
-		if r.Registrar == nil || r.Registrar.Verdict != client.Registered {
+		if r.Registrar == nil || r.Registrar.Verdict != client.VerdictRegistered {
 			t.Errorf("%s: %s, registrar %+v", tt.href, describe(r), r.Registrar)
 			continue
 		}
@@ -212,28 +212,28 @@ func TestReferralFails(t *testing.T) {
 		status   int
 		requests int
 	}{
-		{"404", []rdaptest.Behaviour{rdaptest.Status(404)}, client.NotFound, client.CodeNotFound, 404, 1},
-		{"404 as a page", []rdaptest.Behaviour{rdaptest.Status(404), html}, client.NotFound, client.CodeNotFound, 404, 1},
-		{"429", []rdaptest.Behaviour{rdaptest.Status(429)}, client.RateLimited, client.CodeRateLimited, 429, 1},
-		{"429 for a while", []rdaptest.Behaviour{rdaptest.Status(429), rdaptest.RetryAfter("1")}, client.RateLimited, client.CodeRateLimited, 429, 1},
-		{"403", []rdaptest.Behaviour{rdaptest.Status(403)}, client.Rejected, client.CodeForbidden, 403, 1},
-		{"400", []rdaptest.Behaviour{rdaptest.Status(400)}, client.Rejected, client.CodeBadRequest, 400, 1},
-		{"500", []rdaptest.Behaviour{rdaptest.Status(500)}, client.Failed, client.CodeServerError, 500, 1},
-		{"503", []rdaptest.Behaviour{rdaptest.Status(503)}, client.Failed, client.CodeServerError, 503, 1},
-		{"page", []rdaptest.Behaviour{html}, client.Failed, client.CodeNotRDAP, 200, 1},
-		{"empty", []rdaptest.Behaviour{rdaptest.NoBody()}, client.Failed, client.CodeNotRDAP, 200, 1},
-		{"too large", []rdaptest.Behaviour{rdaptest.Size(1 << 20)}, client.Failed, client.CodeTooLarge, 200, 1},
-		{"broken off", []rdaptest.Behaviour{rdaptest.Cut(20)}, client.Failed, client.CodeTransport, 200, 2},
-		{"broken off once", []rdaptest.Behaviour{rdaptest.First(1, rdaptest.Cut(20))}, client.Registered, "", 200, 2},
-		{"entity", []rdaptest.Behaviour{rdaptest.JSON(`{"objectClassName":"entity","handle":"7"}`)}, client.Found, "", 200, 1},
-		{"http", []rdaptest.Behaviour{rdaptest.Redirect(302, "http://127.0.0.1:1/")}, client.Failed, client.CodeRedirect, 302, 1},
+		{"404", []rdaptest.Behaviour{rdaptest.Status(404)}, client.VerdictNotFound, client.CodeNotFound, 404, 1},
+		{"404 as a page", []rdaptest.Behaviour{rdaptest.Status(404), html}, client.VerdictNotFound, client.CodeNotFound, 404, 1},
+		{"429", []rdaptest.Behaviour{rdaptest.Status(429)}, client.VerdictRateLimited, client.CodeRateLimited, 429, 1},
+		{"429 for a while", []rdaptest.Behaviour{rdaptest.Status(429), rdaptest.RetryAfter("1")}, client.VerdictRateLimited, client.CodeRateLimited, 429, 1},
+		{"403", []rdaptest.Behaviour{rdaptest.Status(403)}, client.VerdictRejected, client.CodeForbidden, 403, 1},
+		{"400", []rdaptest.Behaviour{rdaptest.Status(400)}, client.VerdictRejected, client.CodeBadRequest, 400, 1},
+		{"500", []rdaptest.Behaviour{rdaptest.Status(500)}, client.VerdictFailed, client.CodeServerError, 500, 1},
+		{"503", []rdaptest.Behaviour{rdaptest.Status(503)}, client.VerdictFailed, client.CodeServerError, 503, 1},
+		{"page", []rdaptest.Behaviour{html}, client.VerdictFailed, client.CodeNotRDAP, 200, 1},
+		{"empty", []rdaptest.Behaviour{rdaptest.NoBody()}, client.VerdictFailed, client.CodeNotRDAP, 200, 1},
+		{"too large", []rdaptest.Behaviour{rdaptest.Size(1 << 20)}, client.VerdictFailed, client.CodeTooLarge, 200, 1},
+		{"broken off", []rdaptest.Behaviour{rdaptest.Cut(20)}, client.VerdictFailed, client.CodeTransport, 200, 2},
+		{"broken off once", []rdaptest.Behaviour{rdaptest.First(1, rdaptest.Cut(20))}, client.VerdictRegistered, "", 200, 2},
+		{"entity", []rdaptest.Behaviour{rdaptest.JSON(`{"objectClassName":"entity","handle":"7"}`)}, client.VerdictFound, "", 200, 1},
+		{"http", []rdaptest.Behaviour{rdaptest.Redirect(302, "http://127.0.0.1:1/")}, client.VerdictFailed, client.CodeRedirect, 302, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			registry, registrar, a := newReferrer(t, rdaptest.H1AndH2, client.Config{MaxBody: 64 << 10, Attempts: 5})
 			registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+registrar.URL())))
 			registrar.On("*", tt.how...)
 			r := a.lookup(t, mustParse(t, "", "alpha.example"))
-			if r.Verdict != client.Registered || r.Status != 200 || client.ErrorOf(r) != nil || len(r.Raw) == 0 || len(r.Warnings) > 0 {
+			if r.Verdict != client.VerdictRegistered || r.Status != 200 || client.ErrorOf(r) != nil || len(r.Raw) == 0 || len(r.Warnings) > 0 {
 				t.Errorf("the registry's answer suffered: %s", describe(r))
 			}
 			g := r.Registrar
@@ -257,7 +257,7 @@ func TestReferralFails(t *testing.T) {
 		registry, _, a := newReferrer(t, rdaptest.H1AndH2, client.Config{})
 		registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+refused)))
 		r := a.lookup(t, mustParse(t, "", "alpha.example"))
-		if g := r.Registrar; r.Verdict != client.Registered || g == nil || client.ErrorOf(g).Code != client.CodeRefused || g.Attempts != 1 {
+		if g := r.Registrar; r.Verdict != client.VerdictRegistered || g == nil || client.ErrorOf(g).Code != client.CodeRefused || g.Attempts != 1 {
 			t.Errorf("%s, registrar %+v", describe(r), g)
 		}
 	})
@@ -265,7 +265,7 @@ func TestReferralFails(t *testing.T) {
 		registry, _, a := newReferrer(t, rdaptest.H1AndH2, client.Config{})
 		registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|http://rdap.registrar.example/")))
 		r := a.lookup(t, mustParse(t, "", "alpha.example"))
-		if g := r.Registrar; r.Verdict != client.Registered || g == nil || client.ErrorOf(g).Code != client.CodeHTTPOnly || g.Attempts != 0 {
+		if g := r.Registrar; r.Verdict != client.VerdictRegistered || g == nil || client.ErrorOf(g).Code != client.CodeHTTPOnly || g.Attempts != 0 {
 			t.Errorf("%s, registrar %+v", describe(r), g)
 		}
 	})
@@ -277,7 +277,7 @@ func TestReferralBackToRegistry(t *testing.T) {
 	registry.On("*", rdaptest.JSON(domainWith("alpha.example", "related|"+rdapJSON+"|"+registrar.URL())))
 	registrar.On("*", rdaptest.Redirect(302, registry.URL()+"domain/ALPHA.example"))
 	r := a.lookup(t, mustParse(t, "", "alpha.example"))
-	if g := r.Registrar; r.Verdict != client.Registered || g == nil || g.Verdict != client.Failed || client.ErrorOf(g).Code != client.CodeRedirect || g.Raw != nil {
+	if g := r.Registrar; r.Verdict != client.VerdictRegistered || g == nil || g.Verdict != client.VerdictFailed || client.ErrorOf(g).Code != client.CodeRedirect || g.Raw != nil {
 		t.Errorf("%s, registrar %+v", describe(r), g)
 	}
 	wantURIs(t, registrar, "/domain/alpha.example")
@@ -340,7 +340,7 @@ func TestReferralByNumber(t *testing.T) {
 	}
 	table := map[string]string{"990001": registrar.URL() + "rdap", "7": registrar.URL() + "wrong"}
 	r := ask(table)
-	if g := r.Registrar; g == nil || g.Verdict != client.Registered || g.Source != bootstrap.SourceOverride || g.Entry != "IANA registrar 990001" {
+	if g := r.Registrar; g == nil || g.Verdict != client.VerdictRegistered || g.Source != bootstrap.SourceOverride || g.Entry != "IANA registrar 990001" {
 		t.Errorf("registrar %+v", g)
 	}
 	wantURIs(t, registrar, "/rdap/domain/alpha.example")
@@ -383,13 +383,13 @@ func testReferralBatch(t *testing.T, protocols rdaptest.Protocols) {
 		seen := make(map[int64]bool)
 		for r := range a.Batch(t.Context(), lines(texts...)).All() {
 			checkResult(t, r)
-			if seen[r.Line] || r.Query.Text != texts[r.Line-1] || r.Verdict != client.Registered {
+			if seen[r.Line] || r.Query.Text != texts[r.Line-1] || r.Verdict != client.VerdictRegistered {
 				t.Errorf("line %d: %s for %s", r.Line, describe(r), r.Query.Text)
 			}
 			seen[r.Line] = true
-			want := client.Registered
+			want := client.VerdictRegistered
 			if (r.Line-1)%names%3 == 0 {
-				want = client.NotFound
+				want = client.VerdictNotFound
 			}
 			g := r.Registrar
 			if g == nil || g.Verdict != want || !strings.HasSuffix(g.URL, "/domain/"+r.Query.Name) {
@@ -437,7 +437,7 @@ func TestReferralBatchEnds(t *testing.T) {
 	count := 0
 	for r := range a.Batch(ctx, lines("alpha.example")).All() {
 		count++
-		if r.Verdict != client.Registered || r.Registrar == nil || client.ErrorOf(r.Registrar).Code != client.CodeCanceled {
+		if r.Verdict != client.VerdictRegistered || r.Registrar == nil || client.ErrorOf(r.Registrar).Code != client.CodeCanceled {
 			t.Errorf("%s, registrar %+v", describe(r), r.Registrar)
 		}
 	}
@@ -457,7 +457,7 @@ func TestReferralThrottled(t *testing.T) {
 		registry.On("/domain/"+name, rdaptest.JSON(domainWith(name, "related|"+rdapJSON+"|"+registrar.URL())))
 	}
 	for r := range a.Batch(t.Context(), lines(texts...)).All() {
-		if r.Verdict != client.Registered || r.Registrar == nil || r.Registrar.Verdict != client.RateLimited {
+		if r.Verdict != client.VerdictRegistered || r.Registrar == nil || r.Registrar.Verdict != client.VerdictRateLimited {
 			t.Errorf("%s, registrar %+v", describe(r), r.Registrar)
 		}
 	}
@@ -480,15 +480,15 @@ func TestRelated(t *testing.T) {
 	s.On("/ips/*", rdaptest.JSON(`{"ipSearchResults":[{"objectClassName":"ip network","handle":"NET-25","startAddress":"192.0.2.0","endAddress":"192.0.2.127"}]}`))
 	r := a.lookup(t, mustParse(t, "", "192.0.2.0/24"))
 	wantURIs(t, s, "/ip/192.0.2.0/24", "/ip/192.0.0.0/16", "/ips/rirSearch1/rdap-down/192.0.2.0/24")
-	if r.Verdict != client.Found || r.Registrar != nil || len(r.Related) != 2 {
+	if r.Verdict != client.VerdictFound || r.Registrar != nil || len(r.Related) != 2 {
 		t.Fatalf("%s, %d related", describe(r), len(r.Related))
 	}
 	up, down := r.Related[0], r.Related[1]
-	if up.Relation != client.RelationUp || up.Verdict != client.Found || up.Query.String() != "192.0.0.0/16" || len(up.Warnings) > 0 {
+	if up.Relation != client.RelationUp || up.Verdict != client.VerdictFound || up.Query.String() != "192.0.0.0/16" || len(up.Warnings) > 0 {
 		t.Errorf("up: %s, %s", describe(up), up.Query)
 	}
 	rec, err := down.Record()
-	if err != nil || down.Relation != client.RelationDown || down.Verdict != client.Found || len(down.Warnings) > 0 || len(rec.Results) != 1 {
+	if err != nil || down.Relation != client.RelationDown || down.Verdict != client.VerdictFound || len(down.Warnings) > 0 || len(rec.Results) != 1 {
 		t.Errorf("down: %s, %v", describe(down), err)
 	}
 	for _, related := range r.Related {
@@ -508,7 +508,7 @@ func TestReferralCredentials(t *testing.T) {
 			Credentials: map[string]*client.Credential{strings.TrimSuffix(registry.URL(), "/"): {Scheme: scheme, Name: "me", Secret: "hidden"}},
 		})
 		r := a.lookup(t, mustParse(t, "", "alpha.example"))
-		if r.Registrar == nil || r.Registrar.Verdict != client.Registered {
+		if r.Registrar == nil || r.Registrar.Verdict != client.VerdictRegistered {
 			t.Fatalf("%s: registrar %+v", scheme, r.Registrar)
 		}
 		told := func(s *rdaptest.Server) bool { return strings.Contains(fmt.Sprint(s.Log()), "hidden") }
@@ -528,7 +528,7 @@ func TestReferralTimeout(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	r, err := a.Lookup(ctx, mustParse(t, "", "alpha.example"))
-	if err != nil || r.Verdict != client.Registered || r.Registrar == nil || client.ErrorOf(r.Registrar).Code != client.CodeTimeout {
+	if err != nil || r.Verdict != client.VerdictRegistered || r.Registrar == nil || client.ErrorOf(r.Registrar).Code != client.CodeTimeout {
 		t.Fatalf("%s, %v, registrar %+v", describe(r), err, r.Registrar)
 	}
 	if n := len(askedFor(registrar)); n != 1 || r.Registrar.Attempts != 1 {

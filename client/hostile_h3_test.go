@@ -68,7 +68,7 @@ func lookUpOnce(t *testing.T, dir, server string, ca *rdaptest.CA, protocols ...
 		t.Fatal(err)
 	}
 	q.Server = server
-	if r, err := c.Lookup(t.Context(), q); err != nil || r.Verdict != client.Registered {
+	if r, err := c.Lookup(t.Context(), q); err != nil || r.Verdict != client.VerdictRegistered {
 		t.Fatal(fmt.Errorf("%+v, %w", r, err))
 	}
 }

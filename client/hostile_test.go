@@ -67,13 +67,13 @@ func tryHostile(t *testing.T, hostile string, good *rdaptest.Server, p *pool.Poo
 		returns(t, "a lookup", all.Wait)
 	}
 	lookups(hostile, 3*time.Second, func(r *client.Result, err error) error {
-		if err == nil && r.Verdict == client.Registered {
+		if err == nil && r.Verdict == client.VerdictRegistered {
 			return fmt.Errorf("%s though it sent no record: %s", r.Verdict, r.Raw)
 		}
 		return nil
 	})
 	lookups(good.URL(), time.Minute, func(r *client.Result, err error) error {
-		if err != nil || r.Verdict != client.Registered {
+		if err != nil || r.Verdict != client.VerdictRegistered {
 			return fmt.Errorf("at the good server: %+v, %w", r, err)
 		}
 		return nil

@@ -139,14 +139,14 @@ func TestEncodings(t *testing.T) {
 					}
 					switch {
 					case name == "refused.example":
-						if r.Verdict != client.NotFound || tt.want != "" && tt.want != "binary data" && !strings.Contains(message, tt.want) {
+						if r.Verdict != client.VerdictNotFound || tt.want != "" && tt.want != "binary data" && !strings.Contains(message, tt.want) {
 							t.Errorf("%s: %s, %q, want %q", where, r.Verdict, message, tt.want)
 						}
 					case tt.want == "":
-						if r.Verdict != client.Registered || !strings.Contains(message, tt.warning) || tt.warning == "" && message != "" {
+						if r.Verdict != client.VerdictRegistered || !strings.Contains(message, tt.warning) || tt.warning == "" && message != "" {
 							t.Errorf("%s: %s, %q", where, r.Verdict, message)
 						}
-					case r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeNotRDAP || !strings.Contains(client.ErrorOf(r).Message, tt.want) || strings.Contains(client.ErrorOf(r).Message, "flate:"):
+					case r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeNotRDAP || !strings.Contains(client.ErrorOf(r).Message, tt.want) || strings.Contains(client.ErrorOf(r).Message, "flate:"):
 						t.Errorf("%s: %s, %v, want %q", where, r.Verdict, client.ErrorOf(r), tt.want)
 					}
 				}

@@ -34,12 +34,12 @@ func TestLookupSilentServer(t *testing.T) {
 				Timeout: 2 * time.Second, ConnectTimeout: 1500 * time.Millisecond, MaxWait: 2 * time.Second,
 			}
 			r := newAsker(t, ca, cfg).lookup(t, q)
-			if r.Verdict != client.Registered || r.Attempts != 2 {
+			if r.Verdict != client.VerdictRegistered || r.Attempts != 2 {
 				t.Errorf("silent, then good: %s after %d attempts", describe(r), r.Attempts)
 			}
 			cfg.Resolver, cfg.Timeout = urls{silent.URL()}, 300*time.Millisecond
 			r = newAsker(t, ca, cfg).lookup(t, q)
-			if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTimeout || !errors.Is(client.ErrorOf(r), context.DeadlineExceeded) {
+			if r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeTimeout || !errors.Is(client.ErrorOf(r), context.DeadlineExceeded) {
 				t.Errorf("silent: %s, cause %v", describe(r), client.ErrorOf(r).Err)
 			}
 			if !strings.Contains(client.ErrorOf(r).Message, "TLS handshake") || !strings.Contains(client.ErrorOf(r).Message, silent.Addr()) {
@@ -59,7 +59,7 @@ func TestLookupUnresolved(t *testing.T) {
 		}},
 	})
 	r := a.lookup(t, mustParse(t, "", "alpha.example"))
-	if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeDNS || !strings.Contains(client.ErrorOf(r).Message, "rdap.invalid") {
+	if r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeDNS || !strings.Contains(client.ErrorOf(r).Message, "rdap.invalid") {
 		t.Errorf("%s", describe(r))
 	}
 }
@@ -92,7 +92,7 @@ func TestLookupTLS(t *testing.T) {
 				s := rdaptest.Start(t, tt.server)
 				a := newAsker(t, ca, client.Config{Resolver: urls{s.URL()}, Transport: transport})
 				r := a.lookup(t, mustParse(t, "", "alpha.example"))
-				if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTLS || r.Attempts != 1 {
+				if r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeTLS || r.Attempts != 1 {
 					t.Fatalf("%s after %d attempts, cause %v", describe(r), r.Attempts, client.ErrorOf(r).Err)
 				}
 				if !strings.Contains(client.ErrorOf(r).Message, tt.want) || !strings.Contains(client.ErrorOf(r).Message, s.Addr()) {
@@ -126,7 +126,7 @@ func TestLookupHandshakeHangUp(t *testing.T) {
 	for _, transport := range []http.RoundTripper{nil, &http.Transport{}} {
 		a := newAsker(t, newCA(t), client.Config{Resolver: urls{"https://" + l.Addr().String() + "/"}, Transport: transport})
 		r := a.lookup(t, mustParse(t, "", "alpha.example"))
-		if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTLS || !strings.Contains(client.ErrorOf(r).Message, "during the handshake") {
+		if r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeTLS || !strings.Contains(client.ErrorOf(r).Message, "during the handshake") {
 			t.Errorf("%s, cause %v", describe(r), client.ErrorOf(r).Err)
 		}
 	}
@@ -136,7 +136,7 @@ func TestLookupNotTLS(t *testing.T) {
 	plain := newPlain(t, func(http.ResponseWriter, *http.Request) {})
 	r := newAsker(t, newCA(t), client.Config{Resolver: urls{"https" + strings.TrimPrefix(plain, "http")}}).
 		lookup(t, mustParse(t, "", "alpha.example"))
-	if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTLS || !strings.Contains(client.ErrorOf(r).Message, "does not speak TLS") {
+	if r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeTLS || !strings.Contains(client.ErrorOf(r).Message, "does not speak TLS") {
 		t.Errorf("%s, cause %v", describe(r), client.ErrorOf(r).Err)
 	}
 }
@@ -149,7 +149,7 @@ func TestLookupBroken(t *testing.T) {
 	s.On("/domain/cut.example", rdaptest.Cut(10))
 	for _, name := range []string{"hangup.example", "reset.example", "cut.example"} {
 		r := a.lookup(t, mustParse(t, "", name))
-		if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTransport || !strings.Contains(client.ErrorOf(r).Message, s.Addr()) {
+		if r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeTransport || !strings.Contains(client.ErrorOf(r).Message, s.Addr()) {
 			t.Errorf("%s: %s", name, describe(r))
 		}
 	}
@@ -165,7 +165,7 @@ func TestLookupCanceled(t *testing.T) {
 	}()
 	r, err := a.Lookup(ctx, mustParse(t, "", "hang.example"))
 	checkResult(t, r)
-	if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeCanceled || !errors.Is(err, context.Canceled) {
+	if r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeCanceled || !errors.Is(err, context.Canceled) {
 		t.Errorf("%s, error %v", describe(r), err)
 	}
 	// If the context has ended, no request is sent.
@@ -177,7 +177,7 @@ func TestLookupCanceled(t *testing.T) {
 	expired, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer stop()
 	r, err = a.Lookup(expired, mustParse(t, "", "hang.example"))
-	if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTimeout || !errors.Is(err, context.DeadlineExceeded) {
+	if r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeTimeout || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("deadline: %s, error %v", describe(r), err)
 	}
 }

@@ -22,7 +22,7 @@ func TestLookupForeignTransport(t *testing.T) {
 	a := newAsker(t, s.CA(), client.Config{Transport: transport, Resolver: urls{s.URL()}})
 	for i := range 2 {
 		r := a.lookup(t, mustParse(t, "", "alpha.example"))
-		if r.Verdict != client.Registered || r.Conn.Protocol != "h2" || r.Conn.TLS != tls.VersionTLS13 ||
+		if r.Verdict != client.VerdictRegistered || r.Conn.Protocol != "h2" || r.Conn.TLS != tls.VersionTLS13 ||
 			r.Conn.RemoteAddr != s.Addr() || r.Conn.Reused != (i == 1) {
 			t.Errorf("%s, connection %+v", describe(r), r.Conn)
 		}
@@ -38,12 +38,12 @@ func TestLookupTooLarge(t *testing.T) {
 		s.On("/domain/huge.example", rdaptest.Size(5<<30))
 		s.On("/domain/endless.example", rdaptest.Endless())
 		s.On("/domain/endless404.example", rdaptest.Endless(), rdaptest.Status(404))
-		if r := a.lookup(t, mustParse(t, "", "exact.example")); r.Verdict != client.Registered || len(r.Raw) != limit {
+		if r := a.lookup(t, mustParse(t, "", "exact.example")); r.Verdict != client.VerdictRegistered || len(r.Raw) != limit {
 			t.Errorf("exact: %s, %d octets", describe(r), len(r.Raw))
 		}
 		for _, name := range []string{"announced.example", "huge.example", "endless.example"} {
 			r := a.lookup(t, mustParse(t, "", name))
-			if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTooLarge || r.Status != 200 || r.Raw != nil {
+			if r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeTooLarge || r.Status != 200 || r.Raw != nil {
 				t.Errorf("%s: %s, %d octets", name, describe(r), len(r.Raw))
 			}
 			if client.ErrorOf(r) != nil && client.ErrorOf(r).Status != 200 {
@@ -52,10 +52,10 @@ func TestLookupTooLarge(t *testing.T) {
 		}
 		// The status of an error response suffices without a body.
 		r := a.lookup(t, mustParse(t, "", "endless404.example"))
-		if r.Verdict != client.NotFound || len(r.Warnings) == 0 || len(r.Raw) > limit {
+		if r.Verdict != client.VerdictNotFound || len(r.Warnings) == 0 || len(r.Raw) > limit {
 			t.Errorf("endless 404: %s, %d octets", describe(r), len(r.Raw))
 		}
-		if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.Registered {
+		if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.VerdictRegistered {
 			t.Errorf("the next lookup: %s", describe(r))
 		}
 	}
@@ -76,13 +76,13 @@ func TestLookupGzip(t *testing.T) {
 	s.On("/domain/alpha.example", rdaptest.JSON(zip(object)), encoded)
 	s.On("/domain/bomb.example", rdaptest.JSON(zip(strings.Repeat(" ", 5<<20)+object)), encoded)
 	s.On("/domain/broken.example", rdaptest.JSON("no gzip"), encoded)
-	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.Registered || string(r.Raw) != object {
+	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.VerdictRegistered || string(r.Raw) != object {
 		t.Errorf("%s, body %q", describe(r), r.Raw)
 	}
-	if r := a.lookup(t, mustParse(t, "", "bomb.example")); r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTooLarge {
+	if r := a.lookup(t, mustParse(t, "", "bomb.example")); r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeTooLarge {
 		t.Errorf("bomb: %s", describe(r))
 	}
-	if r := a.lookup(t, mustParse(t, "", "broken.example")); r.Verdict != client.Failed {
+	if r := a.lookup(t, mustParse(t, "", "broken.example")); r.Verdict != client.VerdictFailed {
 		t.Errorf("broken: %s", describe(r))
 	}
 }
@@ -94,7 +94,7 @@ func TestLookupDrip(t *testing.T) {
 	s.On("/domain/hang.example", rdaptest.Hang())
 	for name, doing := range map[string]string{"drip.example": "reading the response", "hang.example": "waiting for the response"} {
 		r := a.lookup(t, mustParse(t, "", name))
-		if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTimeout || !strings.Contains(client.ErrorOf(r).Message, doing) {
+		if r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeTimeout || !strings.Contains(client.ErrorOf(r).Message, doing) {
 			t.Errorf("%s: %s", name, describe(r))
 		}
 		if client.ErrorOf(r) != nil && !errors.Is(client.ErrorOf(r), context.DeadlineExceeded) {

@@ -69,7 +69,7 @@ func TestLookupProxy(t *testing.T) {
 			t.Cleanup(func() { p.Close() })
 			a := newAsker(t, s.CA(), client.Config{Transport: p, Resolver: urls{s.URL()}, Attempts: 2})
 			r := a.lookup(t, mustParse(t, "", "alpha.example"))
-			if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeProxy || r.Attempts > tt.attempts ||
+			if r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeProxy || r.Attempts > tt.attempts ||
 				!strings.Contains(client.ErrorOf(r).Message, tt.message) || !strings.Contains(client.ErrorOf(r).Hint, tt.hint) {
 				t.Errorf("%s after %d attempts, hint %q", describe(r), r.Attempts, client.ErrorOf(r).Hint)
 			}

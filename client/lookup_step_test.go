@@ -35,7 +35,7 @@ func TestLookupMuteTransport(t *testing.T) {
 		Resolver: urls{s.URL(), s.URL() + "second/"},
 	})
 	s.On("/domain/slow.example", rdaptest.Latency(300*time.Millisecond))
-	if r := c.lookup(t, mustParse(t, "", "slow.example")); r.Attempts != 1 || r.Verdict != client.Registered {
+	if r := c.lookup(t, mustParse(t, "", "slow.example")); r.Attempts != 1 || r.Verdict != client.VerdictRegistered {
 		t.Errorf("%s after %d attempts", describe(r), r.Attempts)
 	}
 }
@@ -51,7 +51,7 @@ func TestLookupWrappedPool(t *testing.T) {
 		Resolver: urls{s.URL(), s.URL() + "second/"},
 	})
 	r := c.lookup(t, mustParse(t, "", "alpha.example"))
-	if r.Verdict != client.Registered || r.Conn.ConnID != 1 || !r.Conn.Reused || r.Conn.TLS == 0 || r.Conn.FirstByte == 0 {
+	if r.Verdict != client.VerdictRegistered || r.Conn.ConnID != 1 || !r.Conn.Reused || r.Conn.TLS == 0 || r.Conn.FirstByte == 0 {
 		t.Errorf("%s, %+v", describe(r), r.Conn)
 	}
 	// ConnectTimeout does not apply to a request that waits for its response on an open
@@ -85,7 +85,7 @@ func testForeignTransportWait(t *testing.T) {
 		Transport: foreign, Timeout: 700 * time.Millisecond, ConnectTimeout: 10 * time.Second, Resolver: urls{s.URL()},
 	})
 	for r := range a.Batch(t.Context(), lines(names(4)...)).All() {
-		if r.Verdict != client.Registered || r.Attempts != 1 {
+		if r.Verdict != client.VerdictRegistered || r.Attempts != 1 {
 			t.Errorf("%s after %d attempts", describe(r), r.Attempts)
 		}
 	}

@@ -24,13 +24,13 @@ func TestLookupFound(t *testing.T) {
 		verdict client.Verdict
 		uri     string
 	}{
-		{client.TypeDomain, "bücher.example", client.Registered, "/domain/xn--bcher-kva.example"},
-		{client.TypeDomain, "2.0.192.in-addr.arpa", client.Registered, "/domain/2.0.192.in-addr.arpa"},
-		{client.TypeIP, "192.0.2.1", client.Found, "/ip/192.0.2.1"},
-		{client.TypeIP, "2001:db8::/32", client.Found, "/ip/2001:db8::/32"},
-		{client.TypeAutnum, "AS64496", client.Found, "/autnum/64496"},
-		{client.TypeEntity, "ODD HANDLE/1?", client.Found, "/entity/ODD%20HANDLE%2F1%3F"},
-		{client.TypeNameserver, "ns1.alpha.example", client.Found, "/nameserver/ns1.alpha.example"},
+		{client.TypeDomain, "bücher.example", client.VerdictRegistered, "/domain/xn--bcher-kva.example"},
+		{client.TypeDomain, "2.0.192.in-addr.arpa", client.VerdictRegistered, "/domain/2.0.192.in-addr.arpa"},
+		{client.TypeIP, "192.0.2.1", client.VerdictFound, "/ip/192.0.2.1"},
+		{client.TypeIP, "2001:db8::/32", client.VerdictFound, "/ip/2001:db8::/32"},
+		{client.TypeAutnum, "AS64496", client.VerdictFound, "/autnum/64496"},
+		{client.TypeEntity, "ODD HANDLE/1?", client.VerdictFound, "/entity/ODD%20HANDLE%2F1%3F"},
+		{client.TypeNameserver, "ns1.alpha.example", client.VerdictFound, "/nameserver/ns1.alpha.example"},
 	} {
 		r := a.lookup(t, mustParse(t, tt.typ, tt.text))
 		if r.Verdict != tt.verdict || r.Status != 200 || len(r.Raw) == 0 || r.Attempts != 1 {
@@ -74,15 +74,15 @@ func TestLookupServer(t *testing.T) {
 		q := mustParse(t, client.TypeHelp, "")
 		q.Server = server
 		r := a.lookup(t, q)
-		if r.Verdict != client.Found || r.Source != bootstrap.SourceServer || r.Server != s.URL() {
+		if r.Verdict != client.VerdictFound || r.Source != bootstrap.SourceServer || r.Server != s.URL() {
 			t.Errorf("%s: %s, source %q, server %q", server, describe(r), r.Source, r.Server)
 		}
 	}
 	for server, verdict := range map[string]client.Verdict{
-		"ftp://" + s.Addr() + "/":  client.Invalid,
-		"https://":                 client.Invalid,
-		"https://a b/":             client.Invalid,
-		"http://" + s.Addr() + "/": client.NoService,
+		"ftp://" + s.Addr() + "/":  client.VerdictInvalid,
+		"https://":                 client.VerdictInvalid,
+		"https://a b/":             client.VerdictInvalid,
+		"http://" + s.Addr() + "/": client.VerdictNoService,
 	} {
 		q := mustParse(t, "", "alpha.example")
 		q.Server = server
@@ -93,10 +93,10 @@ func TestLookupServer(t *testing.T) {
 	if n := asked.Load(); n != 0 {
 		t.Errorf("the resolver was asked %d times for queries with a server", n)
 	}
-	if r := a.lookup(t, mustParse(t, client.TypeHelp, "")); r.Verdict != client.Invalid {
+	if r := a.lookup(t, mustParse(t, client.TypeHelp, "")); r.Verdict != client.VerdictInvalid {
 		t.Errorf("help without a server: %s", describe(r))
 	}
-	if r := a.lookup(t, client.Query{}); r.Verdict != client.Invalid {
+	if r := a.lookup(t, client.Query{}); r.Verdict != client.VerdictInvalid {
 		t.Errorf("zero query: %s", describe(r))
 	}
 }
@@ -108,10 +108,10 @@ func TestLookupNoService(t *testing.T) {
 		code    client.Code
 		is      error
 	}{
-		{fmt.Errorf("nothing: %w", bootstrap.ErrNoService), client.NoService, client.CodeNoService, bootstrap.ErrNoService},
-		{nil, client.NoService, client.CodeNoService, bootstrap.ErrNoService},
-		{bootstrap.ErrHTTPOnly, client.NoService, client.CodeHTTPOnly, bootstrap.ErrHTTPOnly},
-		{errors.New("disk on fire"), client.Failed, client.CodeBootstrap, nil},
+		{fmt.Errorf("nothing: %w", bootstrap.ErrNoService), client.VerdictNoService, client.CodeNoService, bootstrap.ErrNoService},
+		{nil, client.VerdictNoService, client.CodeNoService, bootstrap.ErrNoService},
+		{bootstrap.ErrHTTPOnly, client.VerdictNoService, client.CodeHTTPOnly, bootstrap.ErrHTTPOnly},
+		{errors.New("disk on fire"), client.VerdictFailed, client.CodeBootstrap, nil},
 	} {
 		a := newAsker(t, newCA(t), client.Config{Resolver: resolverFunc(func(bootstrap.Question) (bootstrap.Answer, error) {
 			return bootstrap.Answer{}, tt.err
@@ -141,7 +141,7 @@ func TestLookupSpecialAddress(t *testing.T) {
 	a := newAsker(t, newCA(t), client.Config{Resolver: res})
 	for text, special := range map[string]bool{"10.1.2.0/24": true, "::1": true, "224.0.0.1": true, "4000::1": false} {
 		r, err := a.Lookup(t.Context(), mustParse(t, "", text))
-		if !errors.Is(err, bootstrap.ErrNoService) || r.Verdict != client.NoService {
+		if !errors.Is(err, bootstrap.ErrNoService) || r.Verdict != client.VerdictNoService {
 			t.Fatalf("%s: %s, error %v", text, describe(r), err)
 		}
 		want := "no RDAP service known for " + text + ", a private, loopback or special-purpose address"
@@ -166,7 +166,7 @@ func TestLookupHTTPOnly(t *testing.T) {
 		}
 	}
 	r := newAsker(t, ca, client.Config{Resolver: from(bootstrap.SourceIANA)}).lookup(t, q)
-	if r.Verdict != client.NoService || client.ErrorOf(r).Code != client.CodeHTTPOnly || asked {
+	if r.Verdict != client.VerdictNoService || client.ErrorOf(r).Code != client.CodeHTTPOnly || asked {
 		t.Errorf("%s, asked %v", describe(r), asked)
 	}
 	// Servers from overrides are accepted, whatever bootstrap says, and so is a server in the
@@ -175,7 +175,7 @@ func TestLookupHTTPOnly(t *testing.T) {
 		t.Errorf("override: %s, asked %v", describe(r), asked)
 	}
 	r = newAsker(t, ca, client.Config{Resolver: from(bootstrap.SourceIANA), AllowHTTP: true}).lookup(t, q)
-	if r.Verdict != client.Registered || !asked {
+	if r.Verdict != client.VerdictRegistered || !asked {
 		t.Errorf("allowed: %s, asked %v", describe(r), asked)
 	}
 }
@@ -206,7 +206,7 @@ func TestLookupNextServer(t *testing.T) {
 
 	dead := refused
 	r := newAsker(t, ca, client.Config{Resolver: urls{dead, good.URL()}}).lookup(t, q)
-	if r.Verdict != client.Registered || r.Server != good.URL() || r.Attempts != 2 {
+	if r.Verdict != client.VerdictRegistered || r.Server != good.URL() || r.Attempts != 2 {
 		t.Errorf("refused, then good: %s at %s after %d attempts", describe(r), r.Server, r.Attempts)
 	}
 	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, dead[len("https://"):len(dead)-1]) {
@@ -215,18 +215,18 @@ func TestLookupNextServer(t *testing.T) {
 
 	good.On("/domain/free.example", rdaptest.Status(404))
 	r = newAsker(t, ca, client.Config{Resolver: urls{good.URL(), other.URL()}}).lookup(t, mustParse(t, "", "free.example"))
-	if r.Verdict != client.NotFound || r.Attempts != 1 || other.Counts().Connections != 0 {
+	if r.Verdict != client.VerdictNotFound || r.Attempts != 1 || other.Counts().Connections != 0 {
 		t.Errorf("404, then another: %s after %d attempts", describe(r), r.Attempts)
 	}
 
 	good.On("/domain/busy.example", rdaptest.Status(500))
 	r = newAsker(t, ca, client.Config{Resolver: urls{good.URL(), other.URL()}}).lookup(t, mustParse(t, "", "busy.example"))
-	if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeServerError || r.Attempts != 3 || other.Counts().Connections != 0 {
+	if r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeServerError || r.Attempts != 3 || other.Counts().Connections != 0 {
 		t.Errorf("500, then another: %s after %d attempts", describe(r), r.Attempts)
 	}
 
 	r = newAsker(t, ca, client.Config{Resolver: urls{dead}}).lookup(t, q)
-	if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeRefused || !strings.Contains(client.ErrorOf(r).Message, "127.0.0.1:") {
+	if r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeRefused || !strings.Contains(client.ErrorOf(r).Message, "127.0.0.1:") {
 		t.Errorf("one dead server: %s", describe(r))
 	}
 }
@@ -241,7 +241,7 @@ func TestLookupShare(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 	defer cancel()
 	r, err := a.Lookup(ctx, mustParse(t, "", "alpha.example"))
-	if err != nil || r.Verdict != client.Registered {
+	if err != nil || r.Verdict != client.VerdictRegistered {
 		t.Errorf("%s, error %v", describe(r), err)
 	}
 }
@@ -260,7 +260,7 @@ func TestLookupNothing(t *testing.T) {
 		{Type: client.TypeDomains, Search: &client.Search{Relation: client.RelationUp}},
 	} {
 		q.Server = s.URL()
-		if r := a.lookup(t, q); r.Verdict != client.Invalid || q.Path() != "" {
+		if r := a.lookup(t, q); r.Verdict != client.VerdictInvalid || q.Path() != "" {
 			t.Errorf("%+v: %s, path %q", q, describe(r), q.Path())
 		}
 	}

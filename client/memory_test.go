@@ -37,7 +37,7 @@ func testBrokenBodies(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), stuckAfter)
 	defer cancel()
 	check := func(how string, r *client.Result) {
-		if r.Verdict != client.Registered || r.Attempts != 3 {
+		if r.Verdict != client.VerdictRegistered || r.Attempts != 3 {
 			t.Errorf("%s: %s after %d attempts", how, describe(r), r.Attempts)
 		}
 	}
@@ -81,7 +81,7 @@ func TestMemoryOfSearches(t *testing.T) {
 			}
 		}
 	}).All() {
-		if r.Verdict != client.Found || r.Paging.Failure != nil || len(r.Paging.Pages) == 0 {
+		if r.Verdict != client.VerdictFound || r.Paging.Failure != nil || len(r.Paging.Pages) == 0 {
 			t.Errorf("%s, %+v", describe(r), r.Paging)
 		}
 		n++

@@ -82,7 +82,7 @@ func sameDomain(rec, registry *rdap.Record, q Query) bool {
 // registrarRecord returns the first registrar's response with a record.
 func (r *Result) registrarRecord() *Result {
 	for g := r.Registrar; g != nil; g = g.Registrar {
-		if g.Verdict == Registered {
+		if g.Verdict == VerdictRegistered {
 			return g
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // answered returns the result of a lookup with the response body.
 func answered(body string) *client.Result {
-	return &client.Result{Query: client.Query{Type: client.TypeDomain, Name: "harbour.example"}, Verdict: client.Registered, Status: 200, Raw: []byte(body)}
+	return &client.Result{Query: client.Query{Type: client.TypeDomain, Name: "harbour.example"}, Verdict: client.VerdictRegistered, Status: 200, Raw: []byte(body)}
 }
 
 func mustMerge(t *testing.T, registry, registrar string) *client.Merged {
@@ -148,10 +148,10 @@ func TestMergedWithoutRegistrar(t *testing.T) {
 		t.Errorf("%+v", alone)
 	}
 	for _, registrar := range []*client.Result{
-		{Verdict: client.NotFound, Status: 404, Raw: []byte(`{"errorCode":404}`)},
-		{Verdict: client.RateLimited, Status: 429},
-		{Verdict: client.Registered, Raw: []byte("{")},
-		{Verdict: client.Registered, Raw: []byte(`{"objectClassName":"domain","ldhName":"other.example","status":["active"]}`)},
+		{Verdict: client.VerdictNotFound, Status: 404, Raw: []byte(`{"errorCode":404}`)},
+		{Verdict: client.VerdictRateLimited, Status: 429},
+		{Verdict: client.VerdictRegistered, Raw: []byte("{")},
+		{Verdict: client.VerdictRegistered, Raw: []byte(`{"objectClassName":"domain","ldhName":"other.example","status":["active"]}`)},
 	} {
 		r := answered(thinBody)
 		r.Registrar = registrar
@@ -166,11 +166,11 @@ func TestMergedWithoutRegistrar(t *testing.T) {
 	// If a registrar in a chain fails, the next registrar is used.
 	r := answered(thinBody)
 	r.Registrar = answered(olderBody)
-	r.Registrar.Verdict, r.Registrar.Registrar = client.Failed, answered(olderBody)
+	r.Registrar.Verdict, r.Registrar.Registrar = client.VerdictFailed, answered(olderBody)
 	if m, err := r.Merged(); err != nil || m.Registrar == nil {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if _, err := (&client.Result{Verdict: client.Failed, Failure: &client.Error{Message: "no"}}).Merged(); err == nil {
+	if _, err := (&client.Result{Verdict: client.VerdictFailed, Failure: &client.Error{Message: "no"}}).Merged(); err == nil {
 		t.Error("no error without an answer")
 	}
 }

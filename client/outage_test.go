@@ -157,7 +157,7 @@ func testOutage(t *testing.T, way string, protocols rdaptest.Protocols) {
 	defer c.Close()
 	count := 0
 	for r := range c.Batch(t.Context(), lines(outageNames(lineCount)...)).All() {
-		if count++; r.Verdict != client.Registered {
+		if count++; r.Verdict != client.VerdictRegistered {
 			t.Errorf("%s: %v", describe(r), client.ErrorOf(r))
 		}
 	}
@@ -224,7 +224,7 @@ func TestBatchWallNowAndThen(t *testing.T) {
 	})})
 	a := newAsker(t, ca, client.Config{Resolver: urls{s.URL()}})
 	for r := range a.Batch(t.Context(), lines(outageNames(500)...)).All() {
-		if r.Verdict != client.Registered {
+		if r.Verdict != client.VerdictRegistered {
 			t.Errorf("%s: %v", describe(r), client.ErrorOf(r))
 		}
 	}
@@ -236,7 +236,7 @@ func TestNoticeOfLimit(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{}, client.Config{Attempts: 1})
 	s.On("*", rdaptest.Status(429), rdaptest.JSON(body))
 	r := a.lookup(t, mustParse(t, "", "alpha.example"))
-	if r.Verdict != client.RateLimited || !strings.Contains(client.ErrorOf(r).Message, "Rate limit: 10 per minute") {
+	if r.Verdict != client.VerdictRateLimited || !strings.Contains(client.ErrorOf(r).Message, "Rate limit: 10 per minute") {
 		t.Errorf("%s: %v", describe(r), client.ErrorOf(r))
 	}
 	if s := a.Servers(); s[0].Rate != (limit.Rate{N: 10, Per: time.Minute}) {

@@ -117,7 +117,7 @@ func (r *Result) Expand() iter.Seq[*Result] {
 			first = false
 			one.Query = r.Query.nameOf(&one)
 			if class, err := rdap.Classify(raw); err == nil && class == rdap.ClassDomain {
-				one.Verdict = Registered
+				one.Verdict = VerdictRegistered
 			}
 			if !yield(&one) {
 				return

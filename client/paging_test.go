@@ -17,7 +17,7 @@ func TestPages(t *testing.T) {
 	q := mustParse(t, client.TypeDomains, "exam*.example")
 	r := a.lookup(t, q)
 	want := []string{"exam1.example", "exam2.example", "exam3.example", "exam4.example", "exam5.example", "exam6.example", "exam7.example"}
-	if got := found(t, r); r.Verdict != client.Found || !slices.Equal(got, want) {
+	if got := found(t, r); r.Verdict != client.VerdictFound || !slices.Equal(got, want) {
 		t.Fatalf("%s: %q", describe(r), got)
 	}
 	if p := r.Paging; !p.Complete || p.Results != 7 || len(p.Pages) != 3 || p.Total != 0 || p.Pages[2].Number != 4 || !strings.Contains(p.Pages[0].URL, "cursor=") {
@@ -99,7 +99,7 @@ func TestPagesBounded(t *testing.T) {
 			tt.server.Objects = directory(7)
 			s, a := newPair(t, rdaptest.Config{Log: true, Searches: &tt.server}, client.Config{Search: client.SearchConfig{MaxResults: tt.most}})
 			r := a.lookup(t, q)
-			if r.Verdict != client.Found || r.Paging.Results != tt.results || len(found(t, r)) != tt.results || s.Counts().Requests != tt.requests {
+			if r.Verdict != client.VerdictFound || r.Paging.Results != tt.results || len(found(t, r)) != tt.results || s.Counts().Requests != tt.requests {
 				t.Fatalf("%s: %+v, %d requests: %q", describe(r), r.Paging, s.Counts().Requests, asked(s))
 			}
 			complete := tt.want == ""
@@ -136,7 +136,7 @@ func TestEndlessPages(t *testing.T) {
 		s.On(fmt.Sprintf("/more/%d", n), rdaptest.JSON(emptyPage(s.URL(), n+1)))
 	}
 	r := a.lookup(t, mustParse(t, client.TypeDomains, "exam*.example"))
-	if r.Verdict != client.Found || r.Paging.Complete || r.Paging.Results != 0 || s.Counts().Requests > 4 || len(r.Warnings) == 0 {
+	if r.Verdict != client.VerdictFound || r.Paging.Complete || r.Paging.Results != 0 || s.Counts().Requests > 4 || len(r.Warnings) == 0 {
 		t.Errorf("%s: %+v, %q, %d requests", describe(r), r.Paging, r.Warnings, s.Counts().Requests)
 	}
 }
@@ -177,7 +177,7 @@ func TestPageRepeated(t *testing.T) {
 		return 0
 	}}}, client.Config{})
 	r := a.lookup(t, mustParse(t, client.TypeDomains, "exam*.example"))
-	if r.Verdict != client.Found || !r.Paging.Complete || r.Paging.Results != 5 || s.Counts().Requests != 4 {
+	if r.Verdict != client.VerdictFound || !r.Paging.Complete || r.Paging.Results != 5 || s.Counts().Requests != 4 {
 		t.Errorf("%s: %+v, %d requests", describe(r), r.Paging, s.Counts().Requests)
 	}
 }
@@ -195,7 +195,7 @@ func TestSearchGivenUp(t *testing.T) {
 	q := mustParse(t, client.TypeDomains, "exam*.example")
 	r, _ := a.Lookup(ctx, q)
 	checkResult(t, r)
-	if r.Verdict != client.Found || r.Paging.Complete || r.Paging.Results != 2 && r.Paging.Results != 4 || len(r.Warnings) != 1 {
+	if r.Verdict != client.VerdictFound || r.Paging.Complete || r.Paging.Results != 2 && r.Paging.Results != 4 || len(r.Warnings) != 1 {
 		t.Errorf("%s: %+v, %q", describe(r), r.Paging, r.Warnings)
 	}
 }

@@ -100,7 +100,7 @@ func TestPerHostHoldsForAll(t *testing.T) {
 				texts[i] = fmt.Sprintf("line%d.batch%d.example", i, b)
 			}
 			for r := range c.Batch(t.Context(), lines(texts...)).All() {
-				if r.Verdict != client.Registered {
+				if r.Verdict != client.VerdictRegistered {
 					t.Errorf("%s", describe(r))
 				}
 			}
@@ -173,7 +173,7 @@ func TestRefusedCallers(t *testing.T) {
 		for _, r := range results {
 			checkResult(t, r)
 			e := client.ErrorOf(r)
-			if r.Verdict != client.RateLimited || !errors.Is(r.Err(), client.CodeRateLimited) || !e.Retryable() || e.RetryAfter < 58*time.Second {
+			if r.Verdict != client.VerdictRateLimited || !errors.Is(r.Err(), client.CodeRateLimited) || !e.Retryable() || e.RetryAfter < 58*time.Second {
 				t.Errorf("%s, retry after %v", describe(r), e.RetryAfter)
 			}
 			if r.Sent() {

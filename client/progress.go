@@ -70,7 +70,7 @@ func (q *queue) progress(p *Progress, byHost map[string]*ServerProgress) {
 }
 
 // verdicts lists all verdicts, in the order of the counts of a tally.
-var verdicts = [...]Verdict{Registered, Found, NotFound, NoService, RateLimited, Rejected, Failed, Invalid}
+var verdicts = [...]Verdict{VerdictRegistered, VerdictFound, VerdictNotFound, VerdictNoService, VerdictRateLimited, VerdictRejected, VerdictFailed, VerdictInvalid}
 
 // A tally counts the inputs and results of a batch.
 type tally struct {

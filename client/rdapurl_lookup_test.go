@@ -19,8 +19,8 @@ func TestURLQuery(t *testing.T) {
 		Registrable: true,
 	})
 	for path, want := range map[string]client.Verdict{
-		"domain/WWW.Alpha.example?x=1": client.Registered, "ip/192.0.2.1": client.Found, "rdap/entity/ABC%2F1": client.Found, "domain/free.example": client.NotFound,
-		"rdap/domains?name=exam*.example": client.Found, "rdap/help": client.Found,
+		"domain/WWW.Alpha.example?x=1": client.VerdictRegistered, "ip/192.0.2.1": client.VerdictFound, "rdap/entity/ABC%2F1": client.VerdictFound, "domain/free.example": client.VerdictNotFound,
+		"rdap/domains?name=exam*.example": client.VerdictFound, "rdap/help": client.VerdictFound,
 	} {
 		q := mustParse(t, "", s.URL()+path)
 		r := a.lookup(t, q)
@@ -39,12 +39,12 @@ func TestURLQuery(t *testing.T) {
 		}
 	}
 	for r := range a.Batch(t.Context(), lines(s.URL()+"domain/alpha.example")).All() {
-		if r.Verdict != client.Registered || r.Source != bootstrap.SourceServer {
+		if r.Verdict != client.VerdictRegistered || r.Source != bootstrap.SourceServer {
 			t.Error(describe(r))
 		}
 	}
 	q := mustParse(t, "", "http://127.0.0.1/domain/alpha.example")
-	if r := a.lookup(t, q); r.Verdict != client.NoService || client.ErrorOf(r).Code != client.CodeHTTPOnly {
+	if r := a.lookup(t, q); r.Verdict != client.VerdictNoService || client.ErrorOf(r).Code != client.CodeHTTPOnly {
 		t.Error(describe(r))
 	}
 }
@@ -81,7 +81,7 @@ func TestNotesOfDuplicates(t *testing.T) {
 	}
 	for r := range c.Batch(t.Context(), inputs).All() {
 		noted := len(r.Warnings) == 1 && r.Warnings[0].Message == "the query was read as alpha.example"
-		if r.Verdict != client.Registered || noted != (r.Line == 2 || r.Line == 3) || !noted && len(r.Warnings) > 0 {
+		if r.Verdict != client.VerdictRegistered || noted != (r.Line == 2 || r.Line == 3) || !noted && len(r.Warnings) > 0 {
 			t.Errorf("line %d: %s, %q", r.Line, r.Verdict, r.Warnings)
 		}
 	}
@@ -104,7 +104,7 @@ func TestURLAtNamedServer(t *testing.T) {
 	want := []string{"help", "entity/A-EX", "domains?name=alpha*", "domain/example", "domain/xn--bcher-kva.example", "", ""}
 	for r := range a.Batch(t.Context(), inputs).All() {
 		switch path := want[r.Line-1]; {
-		case path == "" && (r.Verdict != client.Invalid || client.ErrorOf(r).Hint == ""):
+		case path == "" && (r.Verdict != client.VerdictInvalid || client.ErrorOf(r).Hint == ""):
 			t.Errorf("%s: %s", r.Query.Text, describe(r))
 		case path != "" && r.URL != base+path:
 			t.Errorf("%s: %s, URL %s", r.Query.Text, describe(r), r.URL)

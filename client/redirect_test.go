@@ -27,7 +27,7 @@ func TestRedirectFollowed(t *testing.T) {
 	} {
 		from.On("/domain/alpha.example", rdaptest.Redirect(tt.code, tt.location))
 		r := a.lookup(t, mustParse(t, "", "alpha.example"))
-		if r.Verdict != client.Registered || r.Attempts != 1 {
+		if r.Verdict != client.VerdictRegistered || r.Attempts != 1 {
 			t.Errorf("%d %s: %s after %d attempts", tt.code, tt.location, describe(r), r.Attempts)
 			continue
 		}
@@ -48,11 +48,11 @@ func TestRedirectFollowed(t *testing.T) {
 	// server.
 	from.On("/domain/free.example", rdaptest.Redirect(302, "/moved/free.example"))
 	from.On("/moved/free.example", rdaptest.Status(404))
-	if r := a.lookup(t, mustParse(t, "", "free.example")); r.Verdict != client.NotFound || r.FinalURL != from.URL()+"moved/free.example" {
+	if r := a.lookup(t, mustParse(t, "", "free.example")); r.Verdict != client.VerdictNotFound || r.FinalURL != from.URL()+"moved/free.example" {
 		t.Errorf("relative: %s, final URL %q", describe(r), r.FinalURL)
 	}
 	from.On("/domain/free.example", rdaptest.Redirect(302, to.URL()+"domain/free.example"))
-	if r := a.lookup(t, mustParse(t, "", "free.example")); r.Verdict != client.NotFound || !strings.Contains(client.ErrorOf(r).Message, to.URL()) {
+	if r := a.lookup(t, mustParse(t, "", "free.example")); r.Verdict != client.VerdictNotFound || !strings.Contains(client.ErrorOf(r).Message, to.URL()) {
 		t.Errorf("404 elsewhere: %s", describe(r))
 	}
 }
@@ -84,7 +84,7 @@ func TestRedirectRefused(t *testing.T) {
 			s.On("/hop4", rdaptest.Redirect(302, "/hop5"))
 			s.On("/hop5", rdaptest.Redirect(302, "/hop6"))
 			r := a.lookup(t, mustParse(t, "", "alpha.example"))
-			if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeRedirect || !strings.Contains(client.ErrorOf(r).Message, tt.want) {
+			if r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeRedirect || !strings.Contains(client.ErrorOf(r).Message, tt.want) {
 				t.Errorf("%s, want %q", describe(r), tt.want)
 			}
 			if client.ErrorOf(r) != nil && strings.Contains(client.ErrorOf(r).Message, "\u009b") {
@@ -100,7 +100,7 @@ func TestRedirectRefused(t *testing.T) {
 func TestRedirectLimit(t *testing.T) {
 	s, a := newPair(t, rdaptest.Config{}, client.Config{MaxRedirects: -1})
 	s.On("/domain/alpha.example", rdaptest.Redirect(302, "/domain/beta.example"))
-	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeRedirect {
+	if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeRedirect {
 		t.Errorf("none allowed: %s", describe(r))
 	}
 	if n := s.Counts().Requests; n != 1 {
@@ -119,15 +119,15 @@ func TestRedirectOdd(t *testing.T) {
 		says     string
 		requests int
 	}{
-		{"spaces", []rdaptest.Behaviour{rdaptest.Redirect(302, " /x/domain/alpha example ")}, client.Registered, "", "", 2},
-		{"to a page", []rdaptest.Behaviour{rdaptest.Redirect(302, "/page")}, client.Failed, client.CodeNotRDAP, "/page returned (200) labelled text/html", 2},
-		{"percent signs that mean nothing", []rdaptest.Behaviour{rdaptest.Redirect(302, "/x/domain/%zz")}, client.Failed, client.CodeRedirect, "not a valid URL", 1},
-		{"blank", []rdaptest.Behaviour{rdaptest.Redirect(302, "  ")}, client.Failed, client.CodeRedirect, "no Location", 1},
-		{"with a body", []rdaptest.Behaviour{rdaptest.Redirect(301, "/x/domain/alpha.example"), html}, client.Registered, "", "", 2},
-		{"300", []rdaptest.Behaviour{rdaptest.Redirect(300, "/x/domain/alpha.example")}, client.Failed, client.CodeNotRDAP, "(300)", 1},
-		{"304", []rdaptest.Behaviour{rdaptest.Redirect(304, "/x/domain/alpha.example")}, client.Failed, client.CodeNotRDAP, "(304)", 1},
-		{"305", []rdaptest.Behaviour{rdaptest.Redirect(305, "/x/domain/alpha.example")}, client.Failed, client.CodeNotRDAP, "(305)", 1},
-		{"200 with Location", []rdaptest.Behaviour{rdaptest.Header("Location", "/x/domain/alpha.example")}, client.Registered, "", "", 1},
+		{"spaces", []rdaptest.Behaviour{rdaptest.Redirect(302, " /x/domain/alpha example ")}, client.VerdictRegistered, "", "", 2},
+		{"to a page", []rdaptest.Behaviour{rdaptest.Redirect(302, "/page")}, client.VerdictFailed, client.CodeNotRDAP, "/page returned (200) labelled text/html", 2},
+		{"percent signs that mean nothing", []rdaptest.Behaviour{rdaptest.Redirect(302, "/x/domain/%zz")}, client.VerdictFailed, client.CodeRedirect, "not a valid URL", 1},
+		{"blank", []rdaptest.Behaviour{rdaptest.Redirect(302, "  ")}, client.VerdictFailed, client.CodeRedirect, "no Location", 1},
+		{"with a body", []rdaptest.Behaviour{rdaptest.Redirect(301, "/x/domain/alpha.example"), html}, client.VerdictRegistered, "", "", 2},
+		{"300", []rdaptest.Behaviour{rdaptest.Redirect(300, "/x/domain/alpha.example")}, client.VerdictFailed, client.CodeNotRDAP, "(300)", 1},
+		{"304", []rdaptest.Behaviour{rdaptest.Redirect(304, "/x/domain/alpha.example")}, client.VerdictFailed, client.CodeNotRDAP, "(304)", 1},
+		{"305", []rdaptest.Behaviour{rdaptest.Redirect(305, "/x/domain/alpha.example")}, client.VerdictFailed, client.CodeNotRDAP, "(305)", 1},
+		{"200 with Location", []rdaptest.Behaviour{rdaptest.Header("Location", "/x/domain/alpha.example")}, client.VerdictRegistered, "", "", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, a := newPair(t, rdaptest.Config{Log: true, Protocols: rdaptest.H1Only}, client.Config{Attempts: 1})
@@ -170,7 +170,7 @@ func TestRedirectCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := newAsker(t, ca, client.Config{Resolver: urls{from.URL()}, MaxWait: -1, Rates: map[string]limit.Rate{to.Addr(): rate}})
-	for i, want := range []client.Verdict{client.Registered, client.Registered, client.RateLimited} {
+	for i, want := range []client.Verdict{client.VerdictRegistered, client.VerdictRegistered, client.VerdictRateLimited} {
 		if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != want {
 			t.Errorf("lookup %d: %s, want %s", i, describe(r), want)
 		}
@@ -198,16 +198,16 @@ func TestRedirectStrays(t *testing.T) {
 		to      string
 		verdict client.Verdict
 	}{
-		{"sorry", client.Failed},
-		{"nothing", client.Failed},
-		{"json", client.NotFound},
-		{"other/domain/page.example", client.NotFound}, // accepted because the server has sent RDAP
+		{"sorry", client.VerdictFailed},
+		{"nothing", client.VerdictFailed},
+		{"json", client.VerdictNotFound},
+		{"other/domain/page.example", client.VerdictNotFound}, // accepted because the server has sent RDAP
 	} {
 		to, verdict := tt.to, tt.verdict
 		s.On("/domain/page.example", rdaptest.Redirect(302, s.URL()+to))
 		for _, text := range []string{"page.example", s.URL() + "domain/page.example"} {
 			r := a.lookup(t, mustParse(t, "", text))
-			if r.Verdict != verdict || r.Status != 404 || verdict == client.Failed && (client.ErrorOf(r).Code != client.CodeNotRDAP || !strings.Contains(client.ErrorOf(r).Message, s.URL()+to)) {
+			if r.Verdict != verdict || r.Status != 404 || verdict == client.VerdictFailed && (client.ErrorOf(r).Code != client.CodeNotRDAP || !strings.Contains(client.ErrorOf(r).Message, s.URL()+to)) {
 				t.Errorf("%s to %s: %s", text, to, describe(r))
 			}
 		}

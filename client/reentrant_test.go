@@ -176,7 +176,7 @@ func TestUserCodeMayCallBack(t *testing.T) {
 		}
 	}
 	c.back.Store(&back)
-	if _, verdicts := runCallbackBatch(t, a); verdicts[client.Registered] != callbackNames {
+	if _, verdicts := runCallbackBatch(t, a); verdicts[client.VerdictRegistered] != callbackNames {
 		t.Errorf("%v", verdicts)
 	}
 	for by := range callers {
@@ -215,7 +215,7 @@ func TestUserCodeMayClose(t *testing.T) {
 			sum := 0
 			for v, n := range verdicts {
 				sum += n
-				if v != client.Registered && v != client.Failed {
+				if v != client.VerdictRegistered && v != client.VerdictFailed {
 					t.Errorf("%d are %s", n, v)
 				}
 			}

@@ -18,20 +18,22 @@ type Verdict string
 
 // Verdicts. Only the first three of them answer the query.
 const (
-	Registered  Verdict = "registered"   // the domain is registered
-	Found       Verdict = "found"        // an object of another class, help, or search results
-	NotFound    Verdict = "not_found"    // the authoritative server returned 404 (RFC 7480 section 5.3)
-	NoService   Verdict = "no_service"   // no RDAP server is known for the query
-	RateLimited Verdict = "rate_limited" // the server refused the request because of a rate limit
-	Rejected    Verdict = "rejected"     // the server returned another 4xx, or 501
+	VerdictRegistered  Verdict = "registered"   // the domain is registered
+	VerdictFound       Verdict = "found"        // an object of another class, help, or search results
+	VerdictNotFound    Verdict = "not_found"    // the authoritative server returned 404 (RFC 7480 section 5.3)
+	VerdictNoService   Verdict = "no_service"   // no RDAP server is known for the query
+	VerdictRateLimited Verdict = "rate_limited" // the server refused the request because of a rate limit
+	VerdictRejected    Verdict = "rejected"     // the server returned another 4xx, or 501
 	// there was no usable response: transport, TLS, DNS, 5xx, not RDAP, too large
-	Failed  Verdict = "failed"
-	Invalid Verdict = "invalid" // the input is not a query
+	VerdictFailed  Verdict = "failed"
+	VerdictInvalid Verdict = "invalid" // the input is not a query
 )
 
-// Answered reports whether the verdict is Registered, Found or NotFound, the answers of an
-// authoritative server.
-func (v Verdict) Answered() bool { return v == Registered || v == Found || v == NotFound }
+// Answered reports whether the authoritative server answered the query: the verdict is
+// VerdictRegistered, VerdictFound or VerdictNotFound.
+func (v Verdict) Answered() bool {
+	return v == VerdictRegistered || v == VerdictFound || v == VerdictNotFound
+}
 
 // A Result is the result of one query. Each query has exactly one Result.
 type Result struct {
@@ -65,7 +67,7 @@ type Result struct {
 	// object of the response if the query was for another object, such as after a redirect: a
 	// name, a network, AS numbers, or a class; otherwise empty
 	Other string
-	// error response of the server, also for NotFound; nil if the server sent none
+	// error response of the server, also for VerdictNotFound; nil if the server sent none
 	Refusal *Error
 	// reason why there is neither an answer nor a Refusal, such as a failed connection;
 	// otherwise nil
@@ -92,7 +94,7 @@ type Result struct {
 }
 
 // Err returns why the query was not answered, an *[Error]: Failure or Refusal. Err returns nil
-// exactly when Verdict.Answered is true. That includes NotFound, whose Refusal has the text of
+// exactly when Verdict.Answered is true. That includes VerdictNotFound, whose Refusal has the text of
 // the server.
 func (r *Result) Err() error {
 	switch e := r.reason(); {

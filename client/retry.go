@@ -174,7 +174,7 @@ func (c *Client) outcome(ctx context.Context, t *task, unreachable bool, now tim
 	o := outcome{
 		final:       r.Verdict.Answered() || ctx.Err() != nil,
 		unreachable: unreachable,
-		throttled:   r.Verdict == RateLimited,
+		throttled:   r.Verdict == VerdictRateLimited,
 		retryAfter:  r.reason().RetryAfter,
 		session:     t.suspectSession,
 		transient:   r.reason().transient() || t.walled && t.batch,

@@ -20,7 +20,7 @@ func TestReverseSearch(t *testing.T) {
 		return a.lookup(t, q)
 	}
 	r := ask(client.TypeDomains, "entity:email=alice@holders.example&role=registrant")
-	if got := found(t, r); r.Verdict != client.Found || !slices.Equal(got, []string{"exam1.example", "exam3.example"}) {
+	if got := found(t, r); r.Verdict != client.VerdictFound || !slices.Equal(got, []string{"exam1.example", "exam3.example"}) {
 		t.Errorf("%s: %q", describe(r), got)
 	}
 	if got := asked(s); !slices.Equal(got, []string{"/help", "/domains/reverse_search/entity?email=alice%40holders.example&role=registrant"}) {
@@ -29,7 +29,7 @@ func TestReverseSearch(t *testing.T) {
 
 	// A search that the server does not announce is not sent.
 	r = ask(client.TypeIPs, "entity:email=alice@holders.example")
-	if r.Verdict != client.Rejected || client.ErrorOf(r).Code != client.CodeUnsupported || !strings.Contains(client.ErrorOf(r).Hint, "handle") || r.Server != s.URL() {
+	if r.Verdict != client.VerdictRejected || client.ErrorOf(r).Code != client.CodeUnsupported || !strings.Contains(client.ErrorOf(r).Hint, "handle") || r.Server != s.URL() {
 		t.Errorf("%s, hint %q", describe(r), client.ErrorOf(r).Hint)
 	}
 	if got := asked(s); len(got) != 2 {
@@ -37,14 +37,14 @@ func TestReverseSearch(t *testing.T) {
 	}
 	s, a = newPair(t, rdaptest.Config{Log: true, Searches: &rdaptest.Searches{Announce: []string{"rdap_level_0"}}}, client.Config{})
 	r = ask(client.TypeDomains, "entity:fn=Alice*")
-	if r.Verdict != client.Rejected || !strings.Contains(client.ErrorOf(r).Message, "does not announce a reverse search") || strings.Contains(strings.Join(asked(s), " "), "Alice") {
+	if r.Verdict != client.VerdictRejected || !strings.Contains(client.ErrorOf(r).Message, "does not announce a reverse search") || strings.Contains(strings.Join(asked(s), " "), "Alice") {
 		t.Errorf("%s, asked %q", describe(r), asked(s))
 	}
 
 	// The error is that the server cannot be reached, not that the server announces nothing.
 	s, a = newPair(t, rdaptest.Config{Log: true}, client.Config{Attempts: 1})
 	s.On("/help", rdaptest.HangUp())
-	if r = ask(client.TypeDomains, "entity:fn=Alice*"); r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeTransport {
+	if r = ask(client.TypeDomains, "entity:fn=Alice*"); r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeTransport {
 		t.Error(describe(r))
 	}
 
@@ -87,14 +87,14 @@ func TestReverseSearchBatch(t *testing.T) {
 		checkResult(t, r)
 		switch text := r.Query.Text; {
 		case strings.HasPrefix(text, "https"):
-			if r.Verdict != client.Failed {
+			if r.Verdict != client.VerdictFailed {
 				t.Error(text, describe(r))
 			}
 		case strings.HasSuffix(text, "alice-ex"):
-			if r.Verdict != client.Found || r.Paging.Results != 5 || !r.Paging.Complete {
+			if r.Verdict != client.VerdictFound || r.Paging.Results != 5 || !r.Paging.Complete {
 				t.Errorf("%s: %s %+v", text, describe(r), r.Paging)
 			}
-		case r.Verdict != client.Found && r.Verdict != client.Registered:
+		case r.Verdict != client.VerdictFound && r.Verdict != client.VerdictRegistered:
 			t.Error(text, describe(r))
 		}
 	}
@@ -132,7 +132,7 @@ func TestHelpIsAskedOnce(t *testing.T) {
 			}).All() {
 				results++
 				checkResult(t, r)
-				if (r.Verdict == client.Found) != tt.found {
+				if (r.Verdict == client.VerdictFound) != tt.found {
 					t.Error(describe(r))
 				}
 			}
@@ -165,7 +165,7 @@ func TestHelpIsAskedOnce(t *testing.T) {
 	}
 	cancel()
 	<-ended
-	if r := a.lookup(t, q); r.Verdict != client.Found {
+	if r := a.lookup(t, q); r.Verdict != client.VerdictFound {
 		t.Error(describe(r))
 	}
 }

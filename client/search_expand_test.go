@@ -32,11 +32,11 @@ func TestExpand(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for i, one := range list {
-		if one.Verdict != client.Registered || one.Summary().Name != one.Query.Name || one.URL != r.URL || !strings.HasPrefix(string(one.Raw), "{") || (i == 0) != (len(one.Warnings) == 1) {
+		if one.Verdict != client.VerdictRegistered || one.Summary().Name != one.Query.Name || one.URL != r.URL || !strings.HasPrefix(string(one.Raw), "{") || (i == 0) != (len(one.Warnings) == 1) {
 			t.Errorf("%s: %s %q", describe(one), one.Raw, one.Warnings)
 		}
 	}
-	if _, list = expand(client.TypeIPs, "name=*P"); !slices.Equal(names(list), []string{"ip 192.0.0.0/16", "ip 192.0.2.0/24"}) || list[0].Verdict != client.Found {
+	if _, list = expand(client.TypeIPs, "name=*P"); !slices.Equal(names(list), []string{"ip 192.0.0.0/16", "ip 192.0.2.0/24"}) || list[0].Verdict != client.VerdictFound {
 		t.Errorf("%q", names(list))
 	}
 	if _, list = expand(client.TypeAutnums, "name=BLOCK"); !slices.Equal(names(list), []string{"autnum AS64496"}) {

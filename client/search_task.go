@@ -55,16 +55,16 @@ func (helpStage) complete(_ context.Context, c *Client, t *task) (more bool) {
 	t.nextStage(lookupStage{}, t.root)
 	var h *rdap.Help
 	switch got.Verdict {
-	case Found:
+	case VerdictFound:
 		if resp, err := got.Response(); err == nil {
 			h = resp.Help()
 		}
 		c.helps.Put(s.base, h)
-	case NotFound, Rejected:
+	case VerdictNotFound, VerdictRejected:
 		c.helps.Put(s.base, nil) // the server announces nothing
 	default:
 		c.helps.Failed(s.base, time.Now())
-		if e := got.reason(); got.Verdict != Failed || got.Status == 0 || e.canceled() {
+		if e := got.reason(); got.Verdict != VerdictFailed || got.Status == 0 || e.canceled() {
 			s.refuse(t, e)
 			return false
 		}
@@ -91,7 +91,7 @@ func (pageStage) requestURL(t *task, _ string) string { return t.search.next }
 
 func (p pageStage) complete(ctx context.Context, c *Client, t *task) (more bool) {
 	got := t.result
-	if got.Verdict != Found {
+	if got.Verdict != VerdictFound {
 		return p.interrupt(ctx, c, t)
 	}
 	t.root.addTimes(got)

@@ -83,7 +83,7 @@ func TestSearch(t *testing.T) {
 		q.Server = s.URL()
 		r := a.lookup(t, q)
 		all := asked(s)
-		if r.Verdict != client.Found || r.Paging == nil || !slices.Equal(found(t, r), tt.want) || all[len(all)-1] != tt.uri {
+		if r.Verdict != client.VerdictFound || r.Paging == nil || !slices.Equal(found(t, r), tt.want) || all[len(all)-1] != tt.uri {
 			t.Errorf("%s: %s, %q; asked %q", tt.text, describe(r), found(t, r), all[len(all)-1])
 			continue
 		}
@@ -98,22 +98,22 @@ func TestSearch(t *testing.T) {
 	// The server returns a single object, and no object.
 	s2, b := newPair(t, rdaptest.Config{Searches: &rdaptest.Searches{Objects: directory(1), Alone: true}}, client.Config{})
 	r := b.lookup(t, mustParse(t, client.TypeIPs, "up:192.0.2.0/25"))
-	if r.Verdict != client.Found || len(r.Warnings) != 0 || r.Paging != nil || r.Summary().Name != "UP" {
+	if r.Verdict != client.VerdictFound || len(r.Warnings) != 0 || r.Paging != nil || r.Summary().Name != "UP" {
 		t.Errorf("%s, %q", describe(r), r.Warnings)
 	}
-	if r = b.lookup(t, mustParse(t, client.TypeIPs, "up:192.0.0.0/16")); r.Verdict != client.NotFound {
+	if r = b.lookup(t, mustParse(t, client.TypeIPs, "up:192.0.0.0/16")); r.Verdict != client.VerdictNotFound {
 		t.Error(describe(r))
 	}
 	s2.On("/domains", rdaptest.JSON(`{"objectClassName":"domain","ldhName":"exam1.example"}`))
-	if r = b.lookup(t, mustParse(t, client.TypeDomains, "exam1*.example")); r.Verdict != client.Found || len(r.Warnings) != 1 || r.Paging != nil {
+	if r = b.lookup(t, mustParse(t, client.TypeDomains, "exam1*.example")); r.Verdict != client.VerdictFound || len(r.Warnings) != 1 || r.Paging != nil {
 		t.Errorf("%s, %q", describe(r), r.Warnings)
 	}
 	s2.On("/domains", rdaptest.JSON(`{"rdapConformance":["rdap_level_0"],"notices":[{"title":"Busy"}]}`))
-	if r = b.lookup(t, mustParse(t, client.TypeDomains, "exam1*.example")); r.Verdict != client.Failed {
+	if r = b.lookup(t, mustParse(t, client.TypeDomains, "exam1*.example")); r.Verdict != client.VerdictFailed {
 		t.Error(describe(r))
 	}
 	s2.On("/domains", rdaptest.Status(501))
-	if r = b.lookup(t, mustParse(t, client.TypeDomains, "exam1*.example")); r.Verdict != client.Rejected || client.ErrorOf(r).Code != client.CodeUnsupported {
+	if r = b.lookup(t, mustParse(t, client.TypeDomains, "exam1*.example")); r.Verdict != client.VerdictRejected || client.ErrorOf(r).Code != client.CodeUnsupported {
 		t.Error(describe(r))
 	}
 }
@@ -129,12 +129,12 @@ func TestSearchServer(t *testing.T) {
 		}
 		return bootstrap.Answer{Entry: "example", URLs: []string{s.URL()}, Source: bootstrap.SourceIANA}, nil
 	})})
-	if r := a.lookup(t, mustParse(t, client.TypeDomains, "exam*.example")); r.Verdict != client.Found || r.Source != bootstrap.SourceIANA {
+	if r := a.lookup(t, mustParse(t, client.TypeDomains, "exam*.example")); r.Verdict != client.VerdictFound || r.Source != bootstrap.SourceIANA {
 		t.Error(describe(r))
 	}
 	for typ, text := range map[client.Type]string{client.TypeDomains: "exam*", client.TypeEntities: "fn=A*", client.TypeNameservers: "ip=192.0.2.1"} {
 		r := a.lookup(t, mustParse(t, typ, text))
-		if r.Verdict != client.Invalid || !strings.Contains(client.ErrorOf(r).Hint, "specify the server") {
+		if r.Verdict != client.VerdictInvalid || !strings.Contains(client.ErrorOf(r).Hint, "specify the server") {
 			t.Error(describe(r))
 		}
 	}
@@ -172,7 +172,7 @@ func TestSearchOptions(t *testing.T) {
 			s.On("/help", rdaptest.Status(404))
 		}
 		r := a.lookup(t, mustParse(t, "", "domains?name=exam*.example&count=true&sort=name&fieldSet=id"))
-		if got := asked(s); r.Verdict != client.Found || len(r.Warnings) != 3 || got[len(got)-1] != "/domains?name=exam*.example" {
+		if got := asked(s); r.Verdict != client.VerdictFound || len(r.Warnings) != 3 || got[len(got)-1] != "/domains?name=exam*.example" {
 			t.Errorf("%s: %s, %q, %q", name, describe(r), r.Warnings, got)
 		}
 	}

@@ -22,7 +22,7 @@ func TestBatchNeverStale(t *testing.T) {
 		s, a := newPair(t, rdaptest.Config{Log: true, Protocols: protocols}, client.Config{})
 		results := make(chan *client.Result)
 		done := make(chan struct{})
-		want := []client.Verdict{client.Registered, client.Registered, client.NotFound, client.NotFound}
+		want := []client.Verdict{client.VerdictRegistered, client.VerdictRegistered, client.VerdictNotFound, client.VerdictNotFound}
 		inputs := func(yield func(client.Input, error) bool) {
 			defer close(done)
 			for i, verdict := range want {
@@ -124,7 +124,7 @@ func TestBatchJoinsUntilFirstByte(t *testing.T) {
 		}
 		for r := range c.Batch(t.Context(), inputs).All() {
 			want := map[int64]int64{2: 1, 4: 3}[r.Line]
-			if r.Verdict != client.Registered || r.SharedLine != want || r.Shared != (want != 0) {
+			if r.Verdict != client.VerdictRegistered || r.SharedLine != want || r.Shared != (want != 0) {
 				t.Errorf("HTTP/2 %t: line %d is %s and shares line %d (%t), want %d", http2, r.Line, r.Verdict, r.SharedLine, r.Shared, want)
 			}
 		}

@@ -108,7 +108,7 @@ func (lookupStage) requestURL(t *task, base string) string {
 }
 
 func (lookupStage) complete(ctx context.Context, c *Client, t *task) (more bool) {
-	if t.search != nil && t.root.Verdict == Found && c.nextPage(t, t.root) {
+	if t.search != nil && t.root.Verdict == VerdictFound && c.nextPage(t, t.root) {
 		return true
 	}
 	return !t.noLinks && c.startWalk(ctx, t) && c.nextLink(t)

@@ -120,7 +120,7 @@ func TestGuardEveryWayIn(t *testing.T) {
 				reached := false
 				for way, lead := range waysIn {
 					r := askGuarded(t, ca, f, lead, base, false)
-					if r == nil || r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeNotPublic {
+					if r == nil || r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeNotPublic {
 						t.Errorf("%s by %s: %+v", base, way, r)
 					}
 					if n := victim.accepted.Swap(0); n != 0 {
@@ -157,7 +157,7 @@ func TestGuardOddAddresses(t *testing.T) {
 	f := front{s, "https://" + hostPort(registryName, s) + "/"}
 	for _, host := range []string{"2130706433", "0x7f000001", "127.1", "0177.0.0.1", "127.0.0.1.", "localhost", "localhost.", "LOCALHOST", "[::1]", "[::ffff:7f00:1]", "[fe80::1%25lo]", "[::1%25lo]"} {
 		for way, lead := range waysIn {
-			if r := askGuarded(t, ca, f, lead, "http://"+host+":"+victim.port+"/", false); r != nil && r.Verdict != client.Failed {
+			if r := askGuarded(t, ca, f, lead, "http://"+host+":"+victim.port+"/", false); r != nil && r.Verdict != client.VerdictFailed {
 				t.Errorf("%s by %s: %s", host, way, describe(r))
 			}
 		}
@@ -261,7 +261,7 @@ func TestGuardAgainstRebinding(t *testing.T) {
 	if n := victim.Counts().Connections; n != 0 {
 		t.Errorf("%d connections inside", n)
 	}
-	if verdicts[client.Registered] == 0 || verdicts[client.Failed] == 0 || int64(verdicts[client.Registered]) != outside.Counts().Requests {
+	if verdicts[client.VerdictRegistered] == 0 || verdicts[client.VerdictFailed] == 0 || int64(verdicts[client.VerdictRegistered]) != outside.Counts().Requests {
 		t.Errorf("%v, and the server outside saw %d requests: the name did not change in time", verdicts, outside.Counts().Requests)
 	}
 }

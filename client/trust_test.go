@@ -54,7 +54,7 @@ func TestTrustOfServers(t *testing.T) {
 	for _, source := range []bootstrap.Source{bootstrap.SourceIANA, bootstrap.SourceSnapshot, bootstrap.SourceUnlisted, bootstrap.SourceReferral, ""} {
 		a := newGuardedAsker(t, inside.CA(), client.Config{Resolver: listedAs(source, inside.URL())}, nil)
 		r := a.lookup(t, q)
-		if r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeNotPublic || r.Attempts != 1 || !strings.Contains(client.ErrorOf(r).Message, "the bootstrap registry lists "+inside.Addr()) {
+		if r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeNotPublic || r.Attempts != 1 || !strings.Contains(client.ErrorOf(r).Message, "the bootstrap registry lists "+inside.Addr()) {
 			t.Errorf("%q: %s", source, describe(r))
 		}
 	}
@@ -68,14 +68,14 @@ func TestTrustOfServers(t *testing.T) {
 	for what, r := range map[string]*client.Result{
 		"an override": own.lookup(t, q), "a named server": listed.lookup(t, named), "a URL": listed.lookup(t, byURL),
 	} {
-		if r.Verdict != client.Registered {
+		if r.Verdict != client.VerdictRegistered {
 			t.Errorf("%s: %s", what, describe(r))
 		}
 	}
 	// The user's own server does not make the registry's server at the same address
 	// acceptable.
 	asked := inside.Counts().Requests
-	if r := listed.lookup(t, q); r.Verdict != client.Failed || inside.Counts().Requests != asked {
+	if r := listed.lookup(t, q); r.Verdict != client.VerdictFailed || inside.Counts().Requests != asked {
 		t.Errorf("on the connection that is there: %s", describe(r))
 	}
 }
@@ -88,7 +88,7 @@ func TestTrustNextServer(t *testing.T) {
 	public := map[string]*rdaptest.Server{registryName: outside}
 	a := newGuardedAsker(t, ca, client.Config{Resolver: listedAs(bootstrap.SourceIANA, inside.URL(), "https://"+hostPort(registryName, outside)+"/")}, public)
 	r := a.lookup(t, mustParse(t, "", "alpha.example"))
-	if r.Verdict != client.Registered || inside.Counts().Connections != 0 {
+	if r.Verdict != client.VerdictRegistered || inside.Counts().Connections != 0 {
 		t.Errorf("%s, %d connections inside", describe(r), inside.Counts().Connections)
 	}
 }
@@ -108,32 +108,32 @@ func TestTrustOfHops(t *testing.T) {
 	registry.On("/domain/here.example", rdaptest.Redirect(302, "/rr/domain/here.example"))
 	a := newGuardedAsker(t, ca, client.Config{Resolver: listed, Referral: client.ReferralRegistrar}, public)
 	r := a.lookup(t, mustParse(t, "", "alpha.example"))
-	if g := r.Registrar; r.Verdict != client.Registered || g == nil || g.Verdict != client.Failed || g.Attempts != 1 || client.ErrorOf(g).Code != client.CodeNotPublic {
+	if g := r.Registrar; r.Verdict != client.VerdictRegistered || g == nil || g.Verdict != client.VerdictFailed || g.Attempts != 1 || client.ErrorOf(g).Code != client.CodeNotPublic {
 		t.Errorf("%s, registrar %s", describe(r), describe(g))
 	}
-	if r := a.lookup(t, mustParse(t, "", "moved.example")); r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeNotPublic || !strings.Contains(client.ErrorOf(r).Message, "a server referred to ") {
+	if r := a.lookup(t, mustParse(t, "", "moved.example")); r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeNotPublic || !strings.Contains(client.ErrorOf(r).Message, "a server referred to ") {
 		t.Errorf("redirect: %s", describe(r))
 	}
 	if n := inside.Counts().Connections; n != 0 {
 		t.Errorf("%d connections to what only this machine can reach", n)
 	}
 	// A link to the same server is not a hop.
-	if r := a.lookup(t, mustParse(t, "", "own.example")); r.Registrar == nil || r.Registrar.Verdict != client.Registered {
+	if r := a.lookup(t, mustParse(t, "", "own.example")); r.Registrar == nil || r.Registrar.Verdict != client.VerdictRegistered {
 		t.Errorf("own link: %s", describe(r))
 	}
-	if r := a.lookup(t, mustParse(t, "", "here.example")); r.Verdict != client.Registered {
+	if r := a.lookup(t, mustParse(t, "", "here.example")); r.Verdict != client.VerdictRegistered {
 		t.Errorf("own redirect: %s", describe(r))
 	}
 	// The user's own server inside may refer to any address, and so may the user's own list of
 	// registrars.
 	q := mustParse(t, "", "alpha.example")
 	q.Server = registry.URL()
-	if r := a.lookup(t, q); r.Registrar == nil || r.Registrar.Verdict != client.Registered {
+	if r := a.lookup(t, q); r.Registrar == nil || r.Registrar.Verdict != client.VerdictRegistered {
 		t.Errorf("named server: %s", describe(r))
 	}
 	registry.On("/domain/numbered.example", rdaptest.JSON(`{"objectClassName":"domain","ldhName":"numbered.example","entities":[{"roles":["registrar"],"publicIds":[{"type":"IANA Registrar ID","identifier":"7"}]}]}`))
 	a = newGuardedAsker(t, ca, client.Config{Resolver: listed, Referral: client.ReferralRegistrar, RegistrarURLs: map[string]string{"7": inside.URL()}}, public)
-	if r := a.lookup(t, mustParse(t, "", "numbered.example")); r.Registrar == nil || r.Registrar.Verdict != client.Registered {
+	if r := a.lookup(t, mustParse(t, "", "numbered.example")); r.Registrar == nil || r.Registrar.Verdict != client.VerdictRegistered {
 		t.Errorf("named registrar: %s", describe(r))
 	}
 }
@@ -147,13 +147,13 @@ func TestTrustBlamesNobody(t *testing.T) {
 	public := map[string]*rdaptest.Server{registryName: registry}
 	a := newGuardedAsker(t, ca, client.Config{Resolver: listedAs(bootstrap.SourceIANA, "https://"+hostPort(registryName, registry)+"/")}, public)
 	for range 20 {
-		if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.Failed || client.ErrorOf(r).Code != client.CodeNotPublic {
+		if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeNotPublic {
 			t.Fatal(describe(r))
 		}
 	}
 	q := mustParse(t, "", "beta.example")
 	q.Server = inside.URL()
-	if r := a.lookup(t, q); r.Verdict != client.Registered {
+	if r := a.lookup(t, q); r.Verdict != client.VerdictRegistered {
 		t.Error(describe(r))
 	}
 }
@@ -176,7 +176,7 @@ func TestTrustOfPages(t *testing.T) {
 	q.Server = base
 	public := map[string]*rdaptest.Server{registryName: registry, "other.example": other}
 	a := newGuardedAsker(t, ca, client.Config{}, public)
-	if r := a.lookup(t, q); r.Verdict != client.Found || r.Paging == nil || !r.Paging.Complete {
+	if r := a.lookup(t, q); r.Verdict != client.VerdictFound || r.Paging == nil || !r.Paging.Complete {
 		t.Errorf("%s, %+v", describe(r), r.Paging)
 	}
 	// Trusted and guarded requests use separate connections. One connection therefore means
@@ -187,7 +187,7 @@ func TestTrustOfPages(t *testing.T) {
 	// After a redirect of the user's own server inside, further pages are read too.
 	q.Server = registry.URL()
 	registry.On("/domains", rdaptest.Redirect(302, other.URL()+"domains?name=a*"))
-	if r := a.lookup(t, q); r.Verdict != client.Found || r.Paging == nil || !r.Paging.Complete {
+	if r := a.lookup(t, q); r.Verdict != client.VerdictFound || r.Paging == nil || !r.Paging.Complete {
 		t.Errorf("inside: %s, %+v", describe(r), r.Paging)
 	}
 }

@@ -50,7 +50,7 @@ func (r *Result) judge(a response, speaks bool) {
 	}
 	r.explain(e, what, a, w)
 	if r.refuse(e); refused {
-		r.Verdict = Rejected // the server works; only the base URL may be wrong
+		r.Verdict = VerdictRejected // the server works; only the base URL may be wrong
 	}
 	switch {
 	case a.cut != "":
@@ -149,9 +149,9 @@ func (r *Result) judgeSuccess(a response) {
 		r.warn(WarnErrorBody, "the response has no list of results; treated as 0 results")
 	}
 	if err == nil && (empty || r.answers(class)) {
-		r.Verdict = Found
+		r.Verdict = VerdictFound
 		if r.Query.Type == TypeDomain && class == rdap.ClassDomain {
-			r.Verdict = Registered
+			r.Verdict = VerdictRegistered
 		}
 		r.compare(resp, class, a)
 		return
@@ -293,17 +293,17 @@ func (r *Result) locate(e *Error) { e.Server, e.URL, e.Status = r.Server, r.URL,
 func verdictOf(e *Error) Verdict {
 	switch e.Code {
 	case CodeInvalid:
-		return Invalid
+		return VerdictInvalid
 	case CodeNoService, CodeHTTPOnly:
-		return NoService
+		return VerdictNoService
 	case CodeNotFound:
-		return NotFound
+		return VerdictNotFound
 	case CodeRateLimited:
-		return RateLimited
+		return VerdictRateLimited
 	case CodeBadRequest, CodeUnauthorized, CodeForbidden, CodeRejected, CodeUnsupported:
-		return Rejected
+		return VerdictRejected
 	default:
-		return Failed
+		return VerdictFailed
 	}
 }
 
@@ -456,10 +456,10 @@ func (r *Result) judgeForeign404(e *Error, what string, a response, speaks bool)
 	return what
 }
 
-// IsNotFoundWithoutRDAP reports whether the verdict is NotFound because of a 404 that was
+// IsNotFoundWithoutRDAP reports whether the verdict is VerdictNotFound because of a 404 that was
 // not RDAP. Warnings then has WarnNotFoundWithoutRDAP.
 func (r *Result) IsNotFoundWithoutRDAP() bool {
-	return r.Verdict == NotFound && slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Code == WarnNotFoundWithoutRDAP })
+	return r.Verdict == VerdictNotFound && slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Code == WarnNotFoundWithoutRDAP })
 }
 
 // maxSpeakers limits the base URLs in speakers.

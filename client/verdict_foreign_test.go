@@ -49,25 +49,25 @@ func TestNotFoundWithoutRDAP(t *testing.T) {
 		want   client.Verdict
 		warned bool // the last result must have a warning
 	}{
-		{bootstrap.SourceServer, "free.example", client.Rejected, false},
-		{bootstrap.SourceOverride, "free.example", client.Rejected, false},
-		{bootstrap.SourceServer, "empty.example", client.Rejected, false},
-		{bootstrap.SourceServer, "free.example free.example", client.Rejected, false},
-		{bootstrap.SourceServer, "cut.example", client.Rejected, false},
-		{bootstrap.SourceServer, "nothing.example", client.Rejected, false},
-		{bootstrap.SourceServer, "large.example", client.Rejected, false},
-		{bootstrap.SourceServer, "there.example nothing.example", client.NotFound, true},
-		{bootstrap.SourceServer, "there.example large.example", client.NotFound, true},
-		{bootstrap.SourceIANA, "cut.example", client.NotFound, true},
-		{bootstrap.SourceIANA, "nothing.example", client.NotFound, true},
-		{bootstrap.SourceServer, "rdap.example", client.NotFound, false},
-		{bootstrap.SourceServer, "there.example free.example", client.NotFound, true},
-		{bootstrap.SourceServer, "rdap.example free.example", client.NotFound, true},
-		{bootstrap.SourceServer, "there.example empty.example", client.NotFound, false},
-		{bootstrap.SourceIANA, "free.example", client.NotFound, true},
-		{bootstrap.SourceSnapshot, "free.example", client.NotFound, true},
-		{bootstrap.SourceIANA, "empty.example", client.NotFound, false},
-		{bootstrap.SourceUnlisted, "empty.example", client.NotFound, true},
+		{bootstrap.SourceServer, "free.example", client.VerdictRejected, false},
+		{bootstrap.SourceOverride, "free.example", client.VerdictRejected, false},
+		{bootstrap.SourceServer, "empty.example", client.VerdictRejected, false},
+		{bootstrap.SourceServer, "free.example free.example", client.VerdictRejected, false},
+		{bootstrap.SourceServer, "cut.example", client.VerdictRejected, false},
+		{bootstrap.SourceServer, "nothing.example", client.VerdictRejected, false},
+		{bootstrap.SourceServer, "large.example", client.VerdictRejected, false},
+		{bootstrap.SourceServer, "there.example nothing.example", client.VerdictNotFound, true},
+		{bootstrap.SourceServer, "there.example large.example", client.VerdictNotFound, true},
+		{bootstrap.SourceIANA, "cut.example", client.VerdictNotFound, true},
+		{bootstrap.SourceIANA, "nothing.example", client.VerdictNotFound, true},
+		{bootstrap.SourceServer, "rdap.example", client.VerdictNotFound, false},
+		{bootstrap.SourceServer, "there.example free.example", client.VerdictNotFound, true},
+		{bootstrap.SourceServer, "rdap.example free.example", client.VerdictNotFound, true},
+		{bootstrap.SourceServer, "there.example empty.example", client.VerdictNotFound, false},
+		{bootstrap.SourceIANA, "free.example", client.VerdictNotFound, true},
+		{bootstrap.SourceSnapshot, "free.example", client.VerdictNotFound, true},
+		{bootstrap.SourceIANA, "empty.example", client.VerdictNotFound, false},
+		{bootstrap.SourceUnlisted, "empty.example", client.VerdictNotFound, true},
 	} {
 		c, err := client.New(client.Config{Transport: s.Client().Transport, Resolver: resolverFunc(func(bootstrap.Question) (bootstrap.Answer, error) {
 			return bootstrap.Answer{URLs: []string{s.URL + "/"}, Source: tt.source}, nil
@@ -82,7 +82,7 @@ func TestNotFoundWithoutRDAP(t *testing.T) {
 		if r.Verdict != tt.want || r.IsNotFoundWithoutRDAP() != tt.warned {
 			t.Errorf("%s, %s: %s, warnings %q", tt.source, tt.names, describe(r), r.Warnings)
 		}
-		if tt.want == client.Rejected && (client.ErrorOf(r).Code != client.CodeNotRDAP || !strings.Contains(client.ErrorOf(r).Hint, "check the base URL")) {
+		if tt.want == client.VerdictRejected && (client.ErrorOf(r).Code != client.CodeNotRDAP || !strings.Contains(client.ErrorOf(r).Hint, "check the base URL")) {
 			t.Errorf("%s, %s: %s: %s", tt.source, tt.names, client.ErrorOf(r).Code, client.ErrorOf(r).Hint)
 		}
 		c.Close()

@@ -51,7 +51,7 @@ func isTaken(ctx context.Context, c *client.Client, domain string) (bool, error)
 	if err != nil {
 		return false, err // says nothing about the domain
 	}
-	return r.Verdict == client.Registered, nil
+	return r.Verdict == client.VerdictRegistered, nil
 }
 
 func TestIsTaken(t *testing.T) {

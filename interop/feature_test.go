@@ -342,7 +342,7 @@ func (s *server) batch(t *testing.T, p *pool.Pool, happen func()) (names, repeat
 		left := after
 		for r := range cl.Batch(ctx, paced(ctx, places, enough)).All() {
 			<-places
-			if r.Verdict != client.Registered {
+			if r.Verdict != client.VerdictRegistered {
 				t.Errorf("line %d: %s: %v", r.Line, r.Verdict, r.Err())
 			}
 			if seen[r.Line] {

@@ -39,7 +39,7 @@ func isTaken(ctx context.Context, c *client.Client, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return r.Verdict == client.Registered, nil
+	return r.Verdict == client.VerdictRegistered, nil
 }
 
 func ExampleNewServer() {

@@ -65,16 +65,16 @@ func TestObjects(t *testing.T) {
 		text string
 		want client.Verdict
 	}{
-		{client.TypeDomain, "taken.example", client.Registered},
-		{client.TypeDomain, "TAKEN.EXAMPLE", client.Registered},
-		{client.TypeDomain, "other.example", client.NotFound},
-		{client.TypeNameserver, "ns1.taken.example", client.Found},
-		{client.TypeEntity, "A b-TEST", client.Found},
-		{client.TypeEntity, "a b-test", client.NotFound},
-		{client.TypeIP, "192.0.2.0/24", client.Found},
-		{client.TypeIP, "192.0.2.1", client.NotFound},
-		{client.TypeAutnum, "AS64496", client.Found},
-		{client.TypeDomains, "tak*.example", client.Found},
+		{client.TypeDomain, "taken.example", client.VerdictRegistered},
+		{client.TypeDomain, "TAKEN.EXAMPLE", client.VerdictRegistered},
+		{client.TypeDomain, "other.example", client.VerdictNotFound},
+		{client.TypeNameserver, "ns1.taken.example", client.VerdictFound},
+		{client.TypeEntity, "A b-TEST", client.VerdictFound},
+		{client.TypeEntity, "a b-test", client.VerdictNotFound},
+		{client.TypeIP, "192.0.2.0/24", client.VerdictFound},
+		{client.TypeIP, "192.0.2.1", client.VerdictNotFound},
+		{client.TypeAutnum, "AS64496", client.VerdictFound},
+		{client.TypeDomains, "tak*.example", client.VerdictFound},
 	} {
 		r, err := lookup(t, c, test.typ, test.text)
 		if err != nil || r.Verdict != test.want || len(r.Warnings) > 0 {
@@ -86,7 +86,7 @@ func TestObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	q.Server = s.URL()
-	if r, err := c.Lookup(t.Context(), q); err != nil || r.Verdict != client.Found {
+	if r, err := c.Lookup(t.Context(), q); err != nil || r.Verdict != client.VerdictFound {
 		t.Errorf("help: %v, %v", r.Verdict, err)
 	}
 }
@@ -104,7 +104,7 @@ func TestSet(t *testing.T) {
 		}
 		got = append(got, r.Verdict)
 	}
-	if want := []client.Verdict{client.NotFound, client.Registered, client.NotFound}; !slices.Equal(got, want) {
+	if want := []client.Verdict{client.VerdictNotFound, client.VerdictRegistered, client.VerdictNotFound}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -161,7 +161,7 @@ func TestFaults(t *testing.T) {
 					t.Errorf("%q: %v", code(err), err)
 				}
 				s.SetFaults("domain/*")
-				if r, err := lookup(t, c, client.TypeDomain, "b.example"); test.code != "rate_limited" && (err != nil || r.Verdict != client.NotFound) {
+				if r, err := lookup(t, c, client.TypeDomain, "b.example"); test.code != "rate_limited" && (err != nil || r.Verdict != client.VerdictNotFound) {
 					t.Errorf("without the fault: %v", err)
 				}
 			})

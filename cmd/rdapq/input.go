@@ -209,7 +209,7 @@ func classifyInputError(r *client.Result) {
 		return
 	}
 	if bad, ok := errors.AsType[*input.RecordError](r.Failure.Err); ok {
-		r.Verdict = client.Invalid
+		r.Verdict = client.VerdictInvalid
 		r.Failure = &client.Error{Code: client.CodeInvalid, Message: bad.Error(), Err: bad}
 	}
 }

@@ -41,7 +41,7 @@ func (a *app) openJournal(out *output, format string, in *journal.Input) error {
 // retryVerdict reports whether a resumed run drops the rows with this verdict and retries their
 // lines, because the failure may be transient.
 func retryVerdict(verdict string) bool {
-	return verdict == string(client.Failed) || verdict == string(client.RateLimited)
+	return verdict == string(client.VerdictFailed) || verdict == string(client.VerdictRateLimited)
 }
 
 func (a *app) journalError(err error) error {

@@ -98,12 +98,12 @@ var statusCodes = []struct {
 	verdict client.Verdict
 	code    int
 }{
-	{client.Failed, 1},
-	{client.Invalid, 1},
-	{client.RateLimited, 6},
-	{client.Rejected, 7},
-	{client.NoService, 5},
-	{client.NotFound, 4},
+	{client.VerdictFailed, 1},
+	{client.VerdictInvalid, 1},
+	{client.VerdictRateLimited, 6},
+	{client.VerdictRejected, 7},
+	{client.VerdictNoService, 5},
+	{client.VerdictNotFound, 4},
 }
 
 // exitCodes collects the verdicts of a run.

@@ -96,7 +96,7 @@ func TestBootstrapThroughProxy(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := c.Lookup(t.Context(), q)
-		if err != nil || r.Verdict != client.Registered || r.Source != bootstrap.SourceIANA {
+		if err != nil || r.Verdict != client.VerdictRegistered || r.Source != bootstrap.SourceIANA {
 			t.Errorf("a zero Config with HTTPS_PROXY=%s: %+v, %v", proxy, r, err)
 		}
 		c.Close()

@@ -133,19 +133,19 @@ func (o *referralOptions) table() (map[string]string, error) {
 
 // shown returns the result to show: r or, with --registrar-only, the registrar's result.
 func (o *referralOptions) shown(r *client.Result) *client.Result {
-	if !o.registrarOnly || r.Query.Type != client.TypeDomain || r.Verdict != client.Registered {
+	if !o.registrarOnly || r.Query.Type != client.TypeDomain || r.Verdict != client.VerdictRegistered {
 		return r
 	}
 	c := *r
 	c.Registrar, c.Related = nil, nil
 	last := r.Registrar
 	for g := r.Registrar; g != nil; g = g.Registrar {
-		if last = g; g.Verdict == client.Registered {
+		if last = g; g.Verdict == client.VerdictRegistered {
 			break
 		}
 	}
 	if last == nil {
-		c.Raw, c.Verdict = nil, client.NoService
+		c.Raw, c.Verdict = nil, client.VerdictNoService
 		c.Failure = &client.Error{
 			Code: client.CodeBootstrap, Server: r.Server, URL: r.URL, Status: r.Status,
 			Message: "the registry has no link to a registrar record for " + r.Query.String(),
@@ -156,11 +156,11 @@ func (o *referralOptions) shown(r *client.Result) *client.Result {
 	c = *last
 	c.Registrar = nil
 	c.Line, c.Extra, c.Query = r.Line, r.Extra, r.Query
-	if c.Verdict == client.NotFound {
+	if c.Verdict == client.VerdictNotFound {
 		// The domain is registered, so "not found" would be wrong.
 		e := *c.Refusal
 		e.Message = "the domain is registered, but the registrar has no record of it: " + e.Message
-		c.Verdict, c.Refusal = client.Failed, &e
+		c.Verdict, c.Refusal = client.VerdictFailed, &e
 	}
 	return &c
 }

@@ -15,7 +15,7 @@ func TestWasAbandoned(t *testing.T) {
 		r    *client.Result
 		want bool
 	}{
-		"answered":                {&client.Result{Verdict: client.Registered}, false},
+		"answered":                {&client.Result{Verdict: client.VerdictRegistered}, false},
 		"refused":                 {refused, false},
 		"canceled":                {canceled, true},
 		"registrar refused":       {&client.Result{Registrar: refused}, false},

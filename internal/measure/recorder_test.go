@@ -10,7 +10,7 @@ import (
 
 func answered(elapsed time.Duration) *client.Result {
 	return &client.Result{
-		Verdict: client.Registered, Attempts: 1, Status: 200, Elapsed: elapsed, Time: time.Now(),
+		Verdict: client.VerdictRegistered, Attempts: 1, Status: 200, Elapsed: elapsed, Time: time.Now(),
 		Conn: pool.Trace{ConnID: 1, Reused: true, Protocol: "h2", FirstByte: elapsed, Total: elapsed},
 	}
 }
@@ -46,7 +46,7 @@ func TestQuantiles(t *testing.T) {
 // and that memory does not grow with the number of lookups.
 func TestRecorder(t *testing.T) {
 	r := NewRecorder()
-	r.Add(&client.Result{Verdict: client.Invalid})
+	r.Add(&client.Result{Verdict: client.VerdictInvalid})
 	for range 2 * maxExact {
 		r.Add(answered(time.Millisecond))
 	}

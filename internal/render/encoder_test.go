@@ -92,7 +92,7 @@ func encodeJSON(t *testing.T, o Options, results ...*client.Result) string {
 }
 
 func TestJSON(t *testing.T) {
-	found := &client.Result{Verdict: client.Registered, Raw: []byte("{ \"objectClassName\" : \"domain\",\n\"x\":[1, 2.50,{}] }\n")}
+	found := &client.Result{Verdict: client.VerdictRegistered, Raw: []byte("{ \"objectClassName\" : \"domain\",\n\"x\":[1, 2.50,{}] }\n")}
 	none := fixtures(t)["no-service"]
 	why := `{"rdapq":{"line":4,"query":"alpha.zz","type":"domain","verdict":"no_service","time":"2024-03-01T12:00:00.000Z",` +
 		`"error":{"code":"no_service","message":"no RDAP service known for .zz (alpha.zz)","hint":"name a server with --server if you know one"}}}`

@@ -147,7 +147,7 @@ func TestInputColumns(t *testing.T) {
 
 func TestCheckFormat(t *testing.T) {
 	all := fixtures(t)
-	got := encode(t, FormatCheck, Options{}, all["domain-thin"], all["not-found"], &client.Result{Query: client.Query{Text: "a\tb\x1b"}, Verdict: client.Invalid})
+	got := encode(t, FormatCheck, Options{}, all["domain-thin"], all["not-found"], &client.Result{Query: client.Query{Text: "a\tb\x1b"}, Verdict: client.VerdictInvalid})
 	if want := all["domain-thin"].Query.Text + "\tregistered\n" + all["not-found"].Query.Text + "\tnot_found\n" + `a b\x1b` + "\tinvalid\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -174,9 +174,9 @@ func TestTable(t *testing.T) {
 		}
 	}
 	got := encode(t, FormatTable, Options{Fields: []string{"line", "query", "verdict"}, Text: TextOptions{Width: 36}},
-		&client.Result{Line: 1, Query: client.Query{Text: "a.example"}, Verdict: client.Registered},
-		&client.Result{Line: 22, Query: client.Query{Text: "例え例え例え例え.example"}, Verdict: client.NotFound},
-		&client.Result{Line: 333, Query: client.Query{Text: "a\x1b[2J\nb"}, Verdict: client.Failed})
+		&client.Result{Line: 1, Query: client.Query{Text: "a.example"}, Verdict: client.VerdictRegistered},
+		&client.Result{Line: 22, Query: client.Query{Text: "例え例え例え例え.example"}, Verdict: client.VerdictNotFound},
+		&client.Result{Line: 333, Query: client.Query{Text: "a\x1b[2J\nb"}, Verdict: client.VerdictFailed})
 	want := "line      query         verdict\n" +
 		"1         a.example     registered\n" +
 		"22        例え例え例…   not_found\n" +
@@ -186,7 +186,7 @@ func TestTable(t *testing.T) {
 	}
 	// Without a terminal, no cell is cut.
 	long := strings.Repeat("a", 70)
-	if got := encode(t, FormatTable, Options{}, &client.Result{Query: client.Query{Text: long}, Verdict: client.Found}); !strings.Contains(got, "\n"+long+"  found") {
+	if got := encode(t, FormatTable, Options{}, &client.Result{Query: client.Query{Text: long}, Verdict: client.VerdictFound}); !strings.Contains(got, "\n"+long+"  found") {
 		t.Error(got)
 	}
 }

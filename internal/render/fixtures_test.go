@@ -58,7 +58,7 @@ func answered(t testing.TB, text string, typ client.Type, name string) *client.R
 	r := &client.Result{
 		Line:     1,
 		Query:    client.Query{Text: text, Type: typ, Name: text},
-		Verdict:  client.Found,
+		Verdict:  client.VerdictFound,
 		Status:   200,
 		Server:   "https://rdap.registry.example/",
 		Source:   bootstrap.SourceIANA,
@@ -72,7 +72,7 @@ func answered(t testing.TB, text string, typ client.Type, name string) *client.R
 	}
 	r.FinalURL = r.URL
 	if typ == client.TypeDomain {
-		r.Verdict = client.Registered
+		r.Verdict = client.VerdictRegistered
 	}
 	return r
 }
@@ -104,23 +104,23 @@ func fixtures(t testing.TB) map[string]*client.Result {
 	all["network-v6"].Query.Prefix = netip.MustParsePrefix("2001:db8::1/128")
 	all["autnum"].Query.Autnum = 64500
 	all["autnum-block"].Query.Autnum = 64505
-	all["search"].Verdict = client.Found
+	all["search"].Verdict = client.VerdictFound
 
 	other := answered(t, "alpha.gov.example", client.TypeDomain, "domain-thin.json")
 	other.Warnings = []client.Warning{{Code: client.WarnOtherObject, Message: `asked for "alpha.gov.example", the answer is about "ALPHA.EXAMPLE"`}}
 	other.Other = "alpha.example"
 	all["domain-other"] = other
 
-	all["not-found"] = refused(answered(t, "alpha.example", client.TypeDomain, "not-found.json"), client.NotFound, 404, &client.Error{
+	all["not-found"] = refused(answered(t, "alpha.example", client.TypeDomain, "not-found.json"), client.VerdictNotFound, 404, &client.Error{
 		Code:    client.CodeNotFound,
 		Message: "not found (404) at https://rdap.registry.example/: Not Found: Name: alpha.example",
 		Title:   "Not Found", Detail: []string{"Name: alpha.example", "Reserved by registry"},
 	})
-	all["not-found-empty"] = refused(answered(t, "alpha.example", client.TypeDomain, ""), client.NotFound, 404, &client.Error{
+	all["not-found-empty"] = refused(answered(t, "alpha.example", client.TypeDomain, ""), client.VerdictNotFound, 404, &client.Error{
 		Code:    client.CodeNotFound,
 		Message: "not found (404) at https://rdap.registry.example/",
 	})
-	all["rate-limited"] = refused(answered(t, "alpha.example", client.TypeDomain, ""), client.RateLimited, 429, &client.Error{
+	all["rate-limited"] = refused(answered(t, "alpha.example", client.TypeDomain, ""), client.VerdictRateLimited, 429, &client.Error{
 		Code:       client.CodeRateLimited,
 		Message:    "rate limited (429) at https://rdap.registry.example/: Too Many Requests",
 		Hint:       "the server says to come back in 1m30s",
@@ -128,20 +128,20 @@ func fixtures(t testing.TB) map[string]*client.Result {
 		RetryAfter: 90 * time.Second,
 	})
 	all["rate-limited"].Attempts = 3
-	all["html"] = refused(answered(t, "alpha.example", client.TypeDomain, "moved.html"), client.Failed, 200, &client.Error{
+	all["html"] = refused(answered(t, "alpha.example", client.TypeDomain, "moved.html"), client.VerdictFailed, 200, &client.Error{
 		Code:    client.CodeNotRDAP,
 		Message: "the response is not RDAP: https://rdap.registry.example/web gave (200), text/html, an HTML page: <html><head><title>Moved</title></head>",
 	})
 	all["html"].FinalURL = "https://rdap.registry.example/web"
 	all["no-service"] = &client.Result{
-		Line: 4, Query: client.Query{Text: "alpha.zz", Type: client.TypeDomain, Name: "alpha.zz"}, Verdict: client.NoService, Time: noon,
+		Line: 4, Query: client.Query{Text: "alpha.zz", Type: client.TypeDomain, Name: "alpha.zz"}, Verdict: client.VerdictNoService, Time: noon,
 		Failure: &client.Error{
 			Code: client.CodeNoService, Message: "no RDAP service known for .zz (alpha.zz)", Hint: "name a server with --server if you know one",
 			Err: errors.New("no service"),
 		},
 	}
 	all["invalid"] = &client.Result{
-		Line: 5, Query: client.Query{Text: "al pha"}, Verdict: client.Invalid, Time: noon,
+		Line: 5, Query: client.Query{Text: "al pha"}, Verdict: client.VerdictInvalid, Time: noon,
 		Failure: &client.Error{Code: client.CodeInvalid, Message: `"al pha": a space in a name`, Hint: "one query a line"},
 	}
 	return all
@@ -163,7 +163,7 @@ func TestRecordedAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := &client.Result{Query: client.Query{Text: "q", Name: "q", Type: client.TypeDomain}, Verdict: client.Found, Raw: raw, Time: noon}
+			r := &client.Result{Query: client.Query{Text: "q", Name: "q", Type: client.TypeDomain}, Verdict: client.VerdictFound, Raw: raw, Time: noon}
 			text := string(AppendText(nil, r, TextOptions{Now: noon, Width: 100}))
 			t.Logf("\n%s", text)
 			for _, text := range []string{text, string(AppendText(nil, r, TextOptions{Verbose: true}))} {

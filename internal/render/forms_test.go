@@ -188,9 +188,9 @@ func TestForms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := &client.Result{Line: 1, Query: q, Verdict: client.Found, Raw: raw, Status: 200, Time: noon}
+			r := &client.Result{Line: 1, Query: q, Verdict: client.VerdictFound, Raw: raw, Status: 200, Time: noon}
 			if q.Type == client.TypeDomain {
-				r.Verdict = client.Registered
+				r.Verdict = client.VerdictRegistered
 			}
 			check := func(format string, o Options, list []string, whole bool) {
 				o.Text.Now = noon

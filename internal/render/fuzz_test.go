@@ -53,9 +53,9 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		class, _ := rdap.Classify(raw)
-		r := &client.Result{Query: queryOfClass(class), Verdict: client.Found, Raw: raw, Time: noon}
+		r := &client.Result{Query: queryOfClass(class), Verdict: client.VerdictFound, Raw: raw, Time: noon}
 		if r.Query.Type == client.TypeDomain {
-			r.Verdict = client.Registered
+			r.Verdict = client.VerdictRegistered
 		}
 		local := TextOptions{Now: noon, Width: 60, Languages: []string{"ja", "en"}, Times: TimesToTheSecond, Zone: time.FixedZone("X", -9000)}
 		for _, o := range []TextOptions{{Now: noon}, {Verbose: true, Width: 40}, {Color: true, Width: 80}, local} {

@@ -210,7 +210,7 @@ func checkTable(t *testing.T, r *client.Result) {
 func TestReceiptIsSafe(t *testing.T) {
 	for _, bad := range hostile {
 		var tally Tally
-		tally.Add(&client.Result{Server: "https://h/" + bad, Verdict: client.Found, Attempts: 1})
+		tally.Add(&client.Result{Server: "https://h/" + bad, Verdict: client.VerdictFound, Attempts: 1})
 		var out bytes.Buffer
 		if err := WriteReceipt(&out, tally.Report(stats, 0), 0); err != nil {
 			t.Fatal(err)

@@ -114,7 +114,7 @@ func TestRowOfZeroResult(t *testing.T) {
 	if got := string(AppendRow(nil, &client.Result{})); got != "{}\n" {
 		t.Errorf("got %q", got)
 	}
-	plain := &client.Result{Verdict: client.Found, Conn: pool.Trace{ConnID: 3, Protocol: "http/1.1"}}
+	plain := &client.Result{Verdict: client.VerdictFound, Conn: pool.Trace{ConnID: 3, Protocol: "http/1.1"}}
 	if got, want := string(AppendRow(nil, plain)), `{"verdict":"found","conn":{"id":3,"reused":false,"protocol":"http/1.1","resumed":false,"early_data":false}}`+"\n"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -122,7 +122,7 @@ func TestRowOfZeroResult(t *testing.T) {
 
 func TestRowIncludesObject(t *testing.T) {
 	raw := "\xef\xbb\xbf{\n  \"objectClassName\": \"domain\",\n  \"x_unknown\": {\"b\": 1.50, \"a\": 1e400, \"a\": [ ] },\n \"ldhName\": \"\\u0041\\/b\" }\n\n"
-	row := AppendRow(nil, &client.Result{Verdict: client.Registered, Raw: []byte(raw)})
+	row := AppendRow(nil, &client.Result{Verdict: client.VerdictRegistered, Raw: []byte(raw)})
 	want := `"rdap":{"objectClassName":"domain","x_unknown":{"b":1.50,"a":1e400,"a":[]},"ldhName":"\u0041\/b"}`
 	if !strings.Contains(string(row), want) {
 		t.Errorf("%s\nis not in\n%s", want, row)
@@ -152,7 +152,7 @@ func TestRowOfHostileBodies(t *testing.T) {
 	}
 	for name, tt := range bodies {
 		t.Run(name, func(t *testing.T) {
-			for _, v := range []client.Verdict{client.Registered, client.Failed} {
+			for _, v := range []client.Verdict{client.VerdictRegistered, client.VerdictFailed} {
 				row := AppendRow(nil, &client.Result{Verdict: v, Raw: []byte(tt.raw)})
 				checkRow(t, row)
 				if got := slices.Contains(members(t, row), "rdap"); got != tt.rdap {
@@ -183,7 +183,7 @@ func FuzzRow(f *testing.F) {
 	}
 	f.Add([]byte("{\"a\":\"\x1b\u202e\xff\\"), "\xff\u202e\x00")
 	f.Fuzz(func(t *testing.T, raw []byte, text string) {
-		r := &client.Result{Verdict: client.Found, Query: client.Query{Text: text}, Raw: raw, Warnings: []client.Warning{{Message: text}}}
+		r := &client.Result{Verdict: client.VerdictFound, Query: client.Query{Text: text}, Raw: raw, Warnings: []client.Warning{{Message: text}}}
 		row := AppendRow(nil, r)
 		line := bytes.TrimSuffix(row, []byte("\n"))
 		if bytes.ContainsAny(line, "\n\r") || !jsontext.Value(line).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
@@ -279,7 +279,7 @@ func BenchmarkTally(b *testing.B) {
 // sharing with another line.
 func TestSharedResponse(t *testing.T) {
 	r := &client.Result{
-		Line: 7, Query: client.Query{Text: "a.example", Type: client.TypeDomain}, Verdict: client.NotFound,
+		Line: 7, Query: client.Query{Text: "a.example", Type: client.TypeDomain}, Verdict: client.VerdictNotFound,
 		Status: 404, Server: "https://rdap.example/", URL: "https://rdap.example/domain/a.example",
 		Refusal: &client.Error{Code: client.CodeNotFound, Message: "not found"}, Shared: true, SharedLine: 3,
 	}

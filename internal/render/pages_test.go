@@ -18,7 +18,7 @@ func paged0() *client.Result {
 		return []byte(`{"rdapConformance":["rdap_level_0"],` + "\n" + `"domainSearchResults":[` + strings.Join(objects, ",") + `]}`)
 	}
 	return &client.Result{
-		Query: client.Query{Text: "name=exam*.example", Type: client.TypeDomains, Search: &client.Search{Params: []client.Param{{Name: "name", Value: "exam*.example"}}}}, Verdict: client.Found,
+		Query: client.Query{Text: "name=exam*.example", Type: client.TypeDomains, Search: &client.Search{Params: []client.Param{{Name: "name", Value: "exam*.example"}}}}, Verdict: client.VerdictFound,
 		URL: "https://rdap.example/domains?name=exam*.example", Raw: page("exam1.example", "exam2.example"), Time: noon,
 		Paging: &client.Paging{
 			Pages:   []client.Page{{Number: 2, Raw: page("exam3.example", "exam4\x1b[2J.example")}, {Number: 3, Raw: []byte("<html>")}, {Number: 4, Raw: page("exam5.example")}},
@@ -102,7 +102,7 @@ func TestPagesAsText(t *testing.T) {
 
 func TestHelpText(t *testing.T) {
 	r := &client.Result{
-		Query: client.Query{Text: "help", Type: client.TypeHelp}, Verdict: client.Found, Server: "https://rdap.example/", Time: noon,
+		Query: client.Query{Text: "help", Type: client.TypeHelp}, Verdict: client.VerdictFound, Server: "https://rdap.example/", Time: noon,
 		Raw: []byte(`{"rdapConformance":["rdap_level_0","paging","sorting_level_0","rirSearch1","reverse_search","icann_rdap_response_profile_1","own_0"],
 			"reverse_search_properties":[
 				{"searchableResourceType":"domains","relatedResourceType":"entity","property":"fn"},

@@ -142,8 +142,8 @@ func headline(r Report) string {
 
 // verdictOrder lists the verdicts from good to bad.
 var verdictOrder = [...]client.Verdict{
-	client.Registered, client.Found, client.NotFound, client.NoService,
-	client.RateLimited, client.Rejected, client.Failed, client.Invalid,
+	client.VerdictRegistered, client.VerdictFound, client.VerdictNotFound, client.VerdictNoService,
+	client.VerdictRateLimited, client.VerdictRejected, client.VerdictFailed, client.VerdictInvalid,
 }
 
 // Verdicts returns the number of results with each verdict as text: "2 registered, 1 not

@@ -20,7 +20,7 @@ func (p *page) registrarRecords(r *client.Result) {
 	for g := r.Registrar; g != nil; g = g.Registrar {
 		p.blank()
 		head := line{{registrarRecord, styleLabel}, {"  " + weburl.Redact(g.Server), stylePlain}}
-		if g.Verdict != client.Registered {
+		if g.Verdict != client.VerdictRegistered {
 			p.headline(head.and(styleWarn, " ("+registrarFailure(g)+")"))
 			switch {
 			case ErrorOf(g) != nil:

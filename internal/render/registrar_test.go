@@ -32,11 +32,11 @@ func referred() *client.Result {
 	q := client.Query{Text: "harbour.example", Type: client.TypeDomain, Name: "harbour.example"}
 	at := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 	return &client.Result{
-		Line: 1, Query: q, Verdict: client.Registered, Status: 200, Server: "https://rdap.registry.example/", Source: bootstrap.SourceIANA,
+		Line: 1, Query: q, Verdict: client.VerdictRegistered, Status: 200, Server: "https://rdap.registry.example/", Source: bootstrap.SourceIANA,
 		URL: "https://rdap.registry.example/domain/harbour.example", FinalURL: "https://rdap.registry.example/domain/harbour.example",
 		Time: at, Attempts: 1, Raw: []byte(registryBody),
 		Registrar: &client.Result{
-			Line: 1, Query: q, Verdict: client.Registered, Status: 200, Server: "https://rdap.lighthouse.example/", Source: bootstrap.SourceReferral,
+			Line: 1, Query: q, Verdict: client.VerdictRegistered, Status: 200, Server: "https://rdap.lighthouse.example/", Source: bootstrap.SourceReferral,
 			URL: "https://rdap.lighthouse.example/domain/harbour.example?key=word", FinalURL: "https://rdap.lighthouse.example/domain/harbour.example?key=word",
 			Time: at, Attempts: 1, Conn: pool.Trace{ConnID: 2, Protocol: "h2"}, Raw: []byte(registrarBody),
 		},
@@ -74,7 +74,7 @@ Server        https://rdap.registry.example/ (IANA bootstrap)
 func TestRegistrarTextFails(t *testing.T) {
 	r := referred()
 	g := r.Registrar
-	g.Verdict, g.Status, g.Raw = client.RateLimited, 429, nil
+	g.Verdict, g.Status, g.Raw = client.VerdictRateLimited, 429, nil
 	g.Failure = &client.Error{Code: client.CodeRateLimited, Message: "rate limited (429) at https://rdap.lighthouse.example/: too\u001b[2J fast"}
 	got := string(AppendText(nil, r, TextOptions{}))
 	for _, want := range []string{

@@ -15,7 +15,7 @@ func searchOf(t *testing.T, typ client.Type, text, body string, p *client.Paging
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &client.Result{Line: 1, Query: q, Verdict: client.Found, Status: 200, Raw: []byte(body), Time: noon, Paging: p}
+	return &client.Result{Line: 1, Query: q, Verdict: client.VerdictFound, Status: 200, Raw: []byte(body), Time: noon, Paging: p}
 }
 
 // TestNumberOfResults checks that each format shows the number of results, including 0.
@@ -90,12 +90,12 @@ func TestNotFoundWithoutRDAP(t *testing.T) {
 		return r
 	}
 	foreign := client.Warning{Code: client.WarnNotFoundWithoutRDAP, Message: "not_found_without_rdap: the response with status 404 is not RDAP"}
-	r := add("https://half.example/", client.NotFound, client.CodeNotFound, foreign)
-	add("https://half.example/", client.Registered, "")
-	add("https://half.example/", client.Rejected, client.CodeNotRDAP)
-	add("https://typo.example/wrong/", client.Rejected, client.CodeNotRDAP)
-	add("https://typo.example/wrong/", client.Failed, client.CodeTimeout)
-	add("https://refuses.example/", client.Rejected, client.CodeForbidden)
+	r := add("https://half.example/", client.VerdictNotFound, client.CodeNotFound, foreign)
+	add("https://half.example/", client.VerdictRegistered, "")
+	add("https://half.example/", client.VerdictRejected, client.CodeNotRDAP)
+	add("https://typo.example/wrong/", client.VerdictRejected, client.CodeNotRDAP)
+	add("https://typo.example/wrong/", client.VerdictFailed, client.CodeTimeout)
+	add("https://refuses.example/", client.VerdictRejected, client.CodeForbidden)
 	if got := encode(t, FormatCheck, Options{}, r); got != "a.example\tnot_found\tnot_found_without_rdap\n" {
 		t.Error(got)
 	}

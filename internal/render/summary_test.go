@@ -27,13 +27,13 @@ func TestWriteSummary(t *testing.T) {
 		tally.Add(r)
 		failures.Add(r)
 	}
-	add("https://a.example/", client.Registered, "", "")
-	add("https://a.example/", client.NotFound, "not_found", "not found")
-	add("https://b.example/", client.Failed, "timeout", "no answer\x1b[2J\nin time")
-	add("https://b.example/", client.Failed, "timeout", "another")
-	add("https://b.example/other/", client.Failed, "refused", "b.example refused the connection")
-	add("https://b.example/", client.Failed, "refused", "b.example refused the connection")
-	add("", client.Invalid, "invalid", "no query")
+	add("https://a.example/", client.VerdictRegistered, "", "")
+	add("https://a.example/", client.VerdictNotFound, "not_found", "not found")
+	add("https://b.example/", client.VerdictFailed, "timeout", "no answer\x1b[2J\nin time")
+	add("https://b.example/", client.VerdictFailed, "timeout", "another")
+	add("https://b.example/other/", client.VerdictFailed, "refused", "b.example refused the connection")
+	add("https://b.example/", client.VerdictFailed, "refused", "b.example refused the connection")
+	add("", client.VerdictInvalid, "invalid", "no query")
 	var b strings.Builder
 	err := WriteSummary(&b, Summary{
 		Report: tally.Report(pool.Stats{}, 0), Failures: &failures,
@@ -60,7 +60,7 @@ func TestWriteSummary(t *testing.T) {
 func TestFailuresAreBounded(t *testing.T) {
 	var f Failures
 	for i := range 10 * maxFailures {
-		f.Add(&client.Result{Server: fmt.Sprintf("https://s%d.example/", i), Verdict: client.Failed, Failure: &client.Error{Code: "tls", Message: fmt.Sprint(i) + strings.Repeat("é", 10000)}})
+		f.Add(&client.Result{Server: fmt.Sprintf("https://s%d.example/", i), Verdict: client.VerdictFailed, Failure: &client.Error{Code: "tls", Message: fmt.Sprint(i) + strings.Repeat("é", 10000)}})
 	}
 	if len(f.groups) != maxFailures || f.more != 9*maxFailures {
 		t.Errorf("%d groups, %d more", len(f.groups), f.more)
@@ -103,7 +103,7 @@ func TestFailuresWithoutAddress(t *testing.T) {
 		if i%2 == 1 {
 			cause = &pool.Error{Step: pool.StepHandshake, Origin: server, Err: context.DeadlineExceeded}
 		}
-		f.Add(&client.Result{Server: server, Verdict: client.Failed, Failure: &client.Error{Code: client.CodeTransport, Message: "no connection to " + server, Err: cause}})
+		f.Add(&client.Result{Server: server, Verdict: client.VerdictFailed, Failure: &client.Error{Code: client.CodeTransport, Message: "no connection to " + server, Err: cause}})
 	}
 	if len(f.groups) != 2 || f.more != 0 {
 		t.Errorf("%d groups and %d more, want 2 and 0", len(f.groups), f.more)

@@ -218,9 +218,9 @@ func inkOf(name string, v client.Verdict) style {
 	switch {
 	case name != "verdict":
 		return stylePlain
-	case v == client.Registered || v == client.Found:
+	case v == client.VerdictRegistered || v == client.VerdictFound:
 		return styleOK
-	case v == client.NotFound:
+	case v == client.VerdictNotFound:
 		return styleWarn
 	}
 	return styleError

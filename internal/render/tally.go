@@ -178,7 +178,7 @@ func (t *Tally) Add(r *client.Result) {
 		if foreign {
 			t.foreign++
 		}
-	case r.Verdict.Answered(), r.Verdict == client.Rejected:
+	case r.Verdict.Answered(), r.Verdict == client.VerdictRejected:
 		s.rdap++
 	}
 	if r.Conn.Protocol != "" {
@@ -283,7 +283,7 @@ func (r *Report) setSaved(stats pool.Stats) {
 	switch {
 	case stats.Unknown != "":
 		r.WithholdSaved(stats.Unknown)
-	case r.Verdicts[string(client.RateLimited)] > 0:
+	case r.Verdicts[string(client.VerdictRateLimited)] > 0:
 		r.WithholdSaved(pool.SavedThrottled)
 	default:
 		r.MS.Saved = new(inMillis(stats.Saved))

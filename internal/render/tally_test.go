@@ -111,7 +111,7 @@ func TestReportOfNothing(t *testing.T) {
 func TestServersOnOneOrigin(t *testing.T) {
 	var tally Tally
 	for _, server := range []string{"https://Rdap.registry.example:443/com/", "https://rdap.registry.example/net/"} {
-		tally.Add(&client.Result{Server: server, Verdict: client.Registered, Attempts: 1, Elapsed: time.Millisecond})
+		tally.Add(&client.Result{Server: server, Verdict: client.VerdictRegistered, Attempts: 1, Elapsed: time.Millisecond})
 	}
 	for _, s := range tally.Report(stats, 0).PerServer {
 		if s.Connections != 1 || s.Lookups != 1 {
@@ -123,7 +123,7 @@ func TestServersOnOneOrigin(t *testing.T) {
 func TestTallyIsBounded(t *testing.T) {
 	var tally Tally
 	for i := range maxServers + 1000 {
-		tally.Add(&client.Result{Server: fmt.Sprintf("https://s%d.example/", i), Verdict: client.Found, Attempts: 1, Elapsed: time.Duration(i) * time.Hour})
+		tally.Add(&client.Result{Server: fmt.Sprintf("https://s%d.example/", i), Verdict: client.VerdictFound, Attempts: 1, Elapsed: time.Duration(i) * time.Hour})
 	}
 	if n := len(tally.servers); n > maxServers+1 {
 		t.Errorf("%d servers are counted separately, want at most %d", n, maxServers+1)
@@ -142,11 +142,11 @@ func TestTallyIsBounded(t *testing.T) {
 // as lookups.
 func TestFollowedRecords(t *testing.T) {
 	var tally Tally
-	registrar := &client.Result{Server: "https://rdap.registrar.example/", Attempts: 1, Verdict: client.Registered, Elapsed: 20 * time.Millisecond}
-	above := &client.Result{Server: "https://rdap.registry.example/", Attempts: 1, Verdict: client.Found, Elapsed: 40 * time.Millisecond}
-	unasked := &client.Result{Server: "https://other.example/", Verdict: client.Failed}
+	registrar := &client.Result{Server: "https://rdap.registrar.example/", Attempts: 1, Verdict: client.VerdictRegistered, Elapsed: 20 * time.Millisecond}
+	above := &client.Result{Server: "https://rdap.registry.example/", Attempts: 1, Verdict: client.VerdictFound, Elapsed: 40 * time.Millisecond}
+	unasked := &client.Result{Server: "https://other.example/", Verdict: client.VerdictFailed}
 	tally.Add(&client.Result{
-		Server: "https://rdap.registry.example/", Attempts: 1, Verdict: client.Registered, Elapsed: 10 * time.Millisecond,
+		Server: "https://rdap.registry.example/", Attempts: 1, Verdict: client.VerdictRegistered, Elapsed: 10 * time.Millisecond,
 		Registrar: registrar, Related: []*client.Result{above, unasked},
 	})
 	r := tally.Report(pool.Stats{}, time.Second)
@@ -189,7 +189,7 @@ func TestSavedLine(t *testing.T) {
 		}
 	}
 	tally := threeLookups(t)
-	tally.Add(&client.Result{Verdict: client.RateLimited})
+	tally.Add(&client.Result{Verdict: client.VerdictRateLimited})
 	if r := tally.Report(stats, time.Second); r.MS.Saved != nil || r.MS.Unknown != pool.SavedThrottled {
 		t.Errorf("with a lookup that was refused as too many: %+v", r.MS)
 	}

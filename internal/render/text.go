@@ -35,7 +35,7 @@ func appendText(dst []byte, r *client.Result, o TextOptions, colours *palette) [
 	}
 	p := &page{opt: o, palette: colours, buf: dst}
 	switch r.Verdict {
-	case client.Registered, client.Found:
+	case client.VerdictRegistered, client.VerdictFound:
 		p.answer(r)
 	default:
 		p.failure(r)
@@ -84,8 +84,8 @@ func (p *page) answer(r *client.Result) {
 func (p *page) verdict(r *client.Result, more string) {
 	i := styleOK
 	switch r.Verdict {
-	case client.Registered, client.Found:
-	case client.NotFound:
+	case client.VerdictRegistered, client.VerdictFound:
+	case client.VerdictNotFound:
 		i = styleWarn
 	default:
 		i = styleError

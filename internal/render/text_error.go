@@ -22,7 +22,7 @@ func (p *page) failure(r *client.Result) {
 		return
 	}
 	reason := reasonOf(e)
-	if r.Verdict == client.NotFound && r.Status == http.StatusNotFound {
+	if r.Verdict == client.VerdictNotFound && r.Status == http.StatusNotFound {
 		p.notFound(r)
 		return
 	}

@@ -24,7 +24,7 @@ func classText(t *testing.T, members string, o TextOptions) map[string]string {
 	for _, class := range []string{rdap.ClassDomain, rdap.ClassNameserver, rdap.ClassEntity, rdap.ClassIPNetwork, rdap.ClassAutnum} {
 		o.Now = noon
 		raw := `{"objectClassName":"` + class + `","ldhName":"x.example",` + members + `}`
-		out[class] = string(AppendText(nil, &client.Result{Query: queryOfClass(class), Verdict: client.Found, Raw: []byte(raw), Time: noon}, o))
+		out[class] = string(AppendText(nil, &client.Result{Query: queryOfClass(class), Verdict: client.VerdictFound, Raw: []byte(raw), Time: noon}, o))
 	}
 	return out
 }

@@ -79,7 +79,7 @@ func TestTextOfShapes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := &client.Result{Query: q, Verdict: client.Found, Raw: raw, Time: noon}
+			r := &client.Result{Query: q, Verdict: client.VerdictFound, Raw: raw, Time: noon}
 			got := string(AppendText(nil, r, TextOptions{Now: noon, Verbose: tt.verbose}))
 			for _, l := range tt.lines {
 				if !strings.Contains("\n"+got, "\n"+l+"\n") {

@@ -79,7 +79,7 @@ func TestTextOfUnicodeNotFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &client.Result{Query: q, Verdict: client.NotFound, Status: 404, Refusal: &client.Error{Code: client.CodeNotFound, Message: "not found (404)"}}
+		r := &client.Result{Query: q, Verdict: client.VerdictNotFound, Status: 404, Refusal: &client.Error{Code: client.CodeNotFound, Message: "not found (404)"}}
 		if got := string(AppendText(nil, r, TextOptions{Now: noon})); !strings.HasPrefix(got, "xn--bcher-kva.example: not found"+want) {
 			t.Errorf("%s: %s", text, got)
 		}
@@ -143,7 +143,7 @@ func TestTextOfLongAnswers(t *testing.T) {
 		"status":      `{"objectClassName":"domain","status":` + list(`"active"`) + `}`,
 		"nameservers": `{"objectClassName":"domain","nameservers":` + list(`{"ldhName":"a.example"}`) + `}`,
 	} {
-		r := &client.Result{Query: client.Query{Type: client.TypeDomain}, Verdict: client.Registered, Raw: []byte(raw)}
+		r := &client.Result{Query: client.Query{Type: client.TypeDomain}, Verdict: client.VerdictRegistered, Raw: []byte(raw)}
 		for _, verbose := range []bool{false, true} {
 			got := AppendText(nil, r, TextOptions{Now: noon, Width: 80, Verbose: verbose})
 			if name == "entities" && !bytes.Contains(got, []byte("more contacts")) {
@@ -176,10 +176,10 @@ func TestTextWithoutResponse(t *testing.T) {
 	// The zero Result, and a Result whose body does not fit its verdict, must not crash.
 	for _, r := range []*client.Result{
 		{},
-		{Verdict: client.Registered},
-		{Verdict: client.Found, Raw: []byte("<html>")},
-		{Verdict: client.Found, Raw: []byte(`{"objectClassName":"thing","handle":"X"}`)},
-		{Verdict: client.NotFound, Refusal: &client.Error{}},
+		{Verdict: client.VerdictRegistered},
+		{Verdict: client.VerdictFound, Raw: []byte("<html>")},
+		{Verdict: client.VerdictFound, Raw: []byte(`{"objectClassName":"thing","handle":"X"}`)},
+		{Verdict: client.VerdictNotFound, Refusal: &client.Error{}},
 	} {
 		for _, verbose := range []bool{false, true} {
 			if got := AppendText(nil, r, TextOptions{Verbose: verbose}); len(got) == 0 {

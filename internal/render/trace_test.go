@@ -20,7 +20,7 @@ func traced(t *testing.T, line int64, trace pool.Trace) *client.Result {
 		t.Fatal(err)
 	}
 	return &client.Result{
-		Line: line, Query: q, Verdict: client.Registered, Status: 200, Server: "https://rdap.re.example/", Attempts: 1,
+		Line: line, Query: q, Verdict: client.VerdictRegistered, Status: 200, Server: "https://rdap.re.example/", Attempts: 1,
 		URL: "https://rdap.re.example/domain/courbu.re", FinalURL: "https://rdap.re.example/domain/courbu.re",
 		Time: time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC).Add(trace.Total), Elapsed: trace.Total, Conn: trace,
 	}
@@ -106,7 +106,7 @@ func TestTraces(t *testing.T) {
 	traces.Add(second)
 	traces.Add(traced(t, 3, early))
 	failed := traced(t, 4, pool.Trace{})
-	failed.Elapsed, failed.Verdict, failed.Failure = 40*ms, client.Failed, &client.Error{Code: "refused"}
+	failed.Elapsed, failed.Verdict, failed.Failure = 40*ms, client.VerdictFailed, &client.Error{Code: "refused"}
 	traces.Add(failed)
 	cached := traced(t, 5, pool.Trace{})
 	cached.Cached = true
@@ -154,7 +154,7 @@ func TestTimingAddsUp(t *testing.T) {
 		"queue 1.0 ms · DNS 5.0 ms · TCP 90 ms · TLS 91 ms · first byte 92 ms · transfer 3.0 ms · total 282 ms": newConn,
 		"first byte 90 ms · transfer 1.0 ms · total 91 ms":                                                      keptConn,
 	} {
-		r := &client.Result{Query: client.Query{Text: "a.example"}, Verdict: client.Registered, Conn: trace}
+		r := &client.Result{Query: client.Query{Text: "a.example"}, Verdict: client.VerdictRegistered, Conn: trace}
 		got := string(AppendText(nil, r, TextOptions{Now: noon, Verbose: true}))
 		if !strings.Contains(got, "\nTiming        "+want+"\n") {
 			t.Errorf("want %s\ngot %s", want, got)
