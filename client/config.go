@@ -132,8 +132,7 @@ type Config struct {
 	SpillDir string
 
 	// Registrable makes Lookup, Batch and Plan query the registrable domain of a
-	// host name: example.co.uk for www.example.co.uk. Query.Text is unchanged, and
-	// Query.From is the host name.
+	// host name: example.co.uk for www.example.co.uk. Query.Text is unchanged.
 	Registrable bool
 
 	// Search configures searches.

@@ -65,18 +65,18 @@ func (t duplicate) resultOf(r *Result) *Result {
 		c.Shared, c.SharedLine = true, r.Line
 	}
 	c.Warnings = slices.Clip(c.Warnings) // appending to one copy must not change another
-	c.replaceNote(r.Query.Note)
+	c.replaceNote(r.Query.note)
 	return &c
 }
 
 // replaceNote replaces the note of another query in the warnings by that of r's query.
 func (r *Result) replaceNote(other string) {
-	if r.Query.Note == other {
+	if r.Query.note == other {
 		return
 	}
 	var list []Warning
-	if r.Query.Note != "" {
-		list = append(list, Warning{WarnQuery, r.Query.Note})
+	if r.Query.note != "" {
+		list = append(list, Warning{WarnQuery, r.Query.note})
 	}
 	for _, w := range r.Warnings {
 		if w.Code != WarnQuery {

@@ -192,7 +192,7 @@ type WarningCode string
 
 // Codes of a [Warning].
 const (
-	// the query was read differently from its text: see [Query.Note]
+	// the query was read differently from its text, or its text is unusual: see [Parse]
 	WarnQuery       WarningCode = "query"
 	WarnOtherServer WarningCode = "other_server" // another server was queried because a server failed
 	WarnDesync      WarningCode = "desync"       // see [Result.Desync]

@@ -255,9 +255,7 @@ func (q Query) Registrable() Query {
 	if q.Type != TypeDomain || q.URL != "" {
 		return q
 	}
-	if name := registrable.Name(q.Name); name != q.Name {
-		q.From, q.Name = q.Name, name
-	}
+	q.Name = registrable.Name(q.Name)
 	return q
 }
 

@@ -15,12 +15,12 @@ import (
 // too, and so is "." for the root. The URL of an RDAP object is requested unchanged, and so is
 // the path of a search, "domains?name=exam*.com", at the responsible server.
 //
-// Parse accepts pasted text if its meaning is unambiguous. It uses the host of an http or https
-// URL and of "host:port", and the domain of an e-mail address. It removes quotation marks,
-// brackets and punctuation around a name, and reads "hxxps://courbu[.]re" as a URL of
-// courbu.re. [Query.Note] describes the change. Parse rejects other text: lists, ranges, URLs
-// with other schemes, names with invisible characters. To look up entities, nameservers and
-// help, which have no distinct shape, use [ParseAs].
+// Pasted text is accepted if its meaning is unambiguous: the host of an http or https URL and
+// of "host:port", and the domain of an e-mail address, are looked up; quotation marks, brackets
+// and punctuation around a name are removed; and "hxxps://courbu[.]re" is read as a URL of
+// courbu.re. A warning with [WarnQuery] describes the change in the Result. Parse rejects other
+// text: lists, ranges, URLs with other schemes, names with invisible characters. To look up
+// entities, nameservers and help, which have no distinct shape, use [ParseAs].
 //
 // The error is an [*Error] with [CodeInvalid].
 func Parse(text string) (Query, error) { return parseShape(text, "") }
@@ -79,10 +79,10 @@ func (q *Query) noteRewrite(text, read string) {
 		return
 	}
 	note := "the query was read as " + visible(q.String())
-	if q.Note != "" {
-		note += "; " + q.Note
+	if q.note != "" {
+		note += "; " + q.note
 	}
-	q.Note = note
+	q.note = note
 }
 
 // findObject finds the name, address or AS number in text without punctuation, and
@@ -131,7 +131,7 @@ func parseObject(typ Type, s string) (Query, error) {
 			break
 		}
 		if q.Name, err = parseName(s); err == nil {
-			q.Note = noteOnName(s, q.Name)
+			q.note = noteOnName(s, q.Name)
 			if typ == TypeDomain {
 				err = checkReverse(s, q.Name)
 			}
@@ -140,16 +140,16 @@ func parseObject(typ Type, s string) (Query, error) {
 		short := false
 		if first, last, ok := cutRange(s); ok && isAddress(first) {
 			q.Prefix, err = parseAddressRange(s, first, last)
-			q.Note = "the range is " + q.Prefix.String()
+			q.note = "the range is " + q.Prefix.String()
 		} else if q.Prefix, short, err = expandShortPrefix(s); !short {
 			q.Prefix, err = parsePrefix(s)
 		} else {
-			q.Note = visible(s) + " is short for " + q.Prefix.String()
+			q.note = visible(s) + " is short for " + q.Prefix.String()
 		}
 	case TypeAutnum:
 		if first, last, ok := cutRange(s); ok {
 			q.Autnum, err = parseAutnumRange(s, first, last)
-			q.Note = "the range is " + q.String()
+			q.note = "the range is " + q.String()
 		} else {
 			q.Autnum, err = parseAutnum(s)
 		}

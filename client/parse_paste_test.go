@@ -92,13 +92,13 @@ func TestPastedQueries(t *testing.T) {
 			t.Errorf("Parse(%q) = %q, want an error", tt.text, q.Path())
 		case tt.path == "" && (asError(err).Code != CodeInvalid || asError(err).Hint == "" && !strings.HasPrefix(tt.text, "AS64511-") && !strings.HasPrefix(tt.text, "192.0.2.5-")):
 			t.Errorf("Parse(%q): %v without a hint", tt.text, err)
-		case tt.path != "" && (err != nil || q.Path() != tt.path || q.Note == "" || q.Text != tt.text):
-			t.Errorf("Parse(%q) = %q, text %q, note %q, %v; want %q and a note", tt.text, q.Path(), q.Text, q.Note, err, tt.path)
+		case tt.path != "" && (err != nil || q.Path() != tt.path || q.note == "" || q.Text != tt.text):
+			t.Errorf("Parse(%q) = %q, text %q, note %q, %v; want %q and a note", tt.text, q.Path(), q.Text, q.note, err, tt.path)
 		}
 	}
 	for _, text := range []string{"courbu.re", " courbu.re ", "courbu.re.", "[2001:db8::1]", "2001:db8::", "AS 64496", "192.0.2.0/24", "domains?name=exam*.com", "."} {
-		if q, err := Parse(text); err != nil || q.Note != "" {
-			t.Errorf("Parse(%q): note %q, %v; want none", text, q.Note, err)
+		if q, err := Parse(text); err != nil || q.note != "" {
+			t.Errorf("Parse(%q): note %q, %v; want none", text, q.note, err)
 		}
 	}
 }
@@ -115,8 +115,8 @@ func TestPastedAs(t *testing.T) {
 		{TypeAutnum, "AS64496,", "autnum/64496"},
 		{TypeEntity, "<A,B>", "entity/%3CA%2CB%3E"},
 	} {
-		if q, err := ParseAs(tt.typ, tt.text); err != nil || q.Path() != tt.path || (q.Note == "") != (tt.typ == TypeEntity) {
-			t.Errorf("ParseAs(%s, %q) = %q, note %q, %v; want %q", tt.typ, tt.text, q.Path(), q.Note, err, tt.path)
+		if q, err := ParseAs(tt.typ, tt.text); err != nil || q.Path() != tt.path || (q.note == "") != (tt.typ == TypeEntity) {
+			t.Errorf("ParseAs(%s, %q) = %q, note %q, %v; want %q", tt.typ, tt.text, q.Path(), q.note, err, tt.path)
 		}
 	}
 }
@@ -127,8 +127,8 @@ func TestReservedHyphens(t *testing.T) {
 		"ab--cd.example": true, "r3---sn-x.example": true, "www.ab--cd.example": true,
 		"a--b.example": false, "abc--d.example": false, "xn--bcher-kva.example": false,
 	} {
-		if q, err := Parse(text); err != nil || q.Path() != "domain/"+text || strings.Contains(q.Note, "reserved") != noted {
-			t.Errorf("Parse(%q) = %q, note %q, %v", text, q.Path(), q.Note, err)
+		if q, err := Parse(text); err != nil || q.Path() != "domain/"+text || strings.Contains(q.note, "reserved") != noted {
+			t.Errorf("Parse(%q) = %q, note %q, %v", text, q.Path(), q.note, err)
 		}
 	}
 }

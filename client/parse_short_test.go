@@ -16,8 +16,8 @@ func TestShortPrefixes(t *testing.T) {
 		{"192.0.2.7/24", "ip/192.0.2.7/24", ""},
 	} {
 		q, err := Parse(tt.text)
-		if err != nil || q.Path() != tt.path || q.Note != tt.note {
-			t.Errorf("Parse(%q) = %q, note %q, %v; want %q, %q", tt.text, q.Path(), q.Note, err, tt.path, tt.note)
+		if err != nil || q.Path() != tt.path || q.note != tt.note {
+			t.Errorf("Parse(%q) = %q, note %q, %v; want %q, %q", tt.text, q.Path(), q.note, err, tt.path, tt.note)
 		}
 	}
 	for _, text := range []string{"2001:db8/32", "10/24"} {
@@ -67,8 +67,8 @@ func TestOddNames(t *testing.T) {
 			t.Errorf("Parse(%q): %v", tt.text, err)
 			continue
 		}
-		if q.Name != tt.name || (tt.note == "") != (q.Note == "") || !strings.Contains(q.Note, tt.note) {
-			t.Errorf("Parse(%q) = %q, note %q; want %q, %q", tt.text, q.Name, q.Note, tt.name, tt.note)
+		if q.Name != tt.name || (tt.note == "") != (q.note == "") || !strings.Contains(q.note, tt.note) {
+			t.Errorf("Parse(%q) = %q, note %q; want %q, %q", tt.text, q.Name, q.note, tt.name, tt.note)
 		}
 	}
 }

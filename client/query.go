@@ -37,14 +37,10 @@ type Query struct {
 	// URL to request unchanged, instead of Path at a server, if the query is an RDAP URL;
 	// otherwise empty
 	URL string
-	// how Text was interpreted, if that is not obvious; one sentence, also added to
-	// Result.Warnings
-	Note string
-	// host name of which Name is the registrable domain, see Config.Registrable; empty if Text
-	// has the Name itself
-	From string
 
 	Referral Referral // whether the registrar of a domain is queried too; if empty, Config.Referral decides
+
+	note string // how Text was interpreted, if that is not obvious; one sentence, which becomes a WarnQuery
 }
 
 // Path returns the path of the query relative to a server's base URL (RFC 9082 section 3.1),

@@ -136,7 +136,7 @@ func parseURL(text string, want Type, server string) (q Query, ok bool, err erro
 	} else if r.typ == TypeDomain || r.typ == TypeNameserver {
 		r.setName(q.Name)
 	}
-	q.Text, q.URL, q.Note = text, r.url.String(), ""
+	q.Text, q.URL, q.note = text, r.url.String(), ""
 	return q, true, nil
 }
 

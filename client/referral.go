@@ -58,7 +58,7 @@ type linkTarget struct {
 func (p linkTarget) query() Query {
 	if p.relation == "" {
 		q := p.from.Query
-		q.URL, q.Note = p.to.String(), ""
+		q.URL, q.note = p.to.String(), ""
 		return q
 	}
 	if q, ok, err := parseURL(p.to.String(), "", ""); ok && err == nil {

@@ -33,10 +33,10 @@ func TestRegistrable(t *testing.T) {
 		t.Fatal(err)
 	}
 	q = c.registrable(q)
-	if q.Text != "https://www.Example.co.uk/path" || q.Name != "example.co.uk" || q.From != "www.example.co.uk" {
+	if q.Text != "https://www.Example.co.uk/path" || q.Name != "example.co.uk" {
 		t.Errorf("%+v", q)
 	}
-	if q, err = Parse("example.com"); err != nil || c.registrable(q).From != "" {
+	if q, err = Parse("example.com"); err != nil || c.registrable(q).Name != "example.com" {
 		t.Errorf("%+v, %v", q, err)
 	}
 	if q, err = ParseAs(TypeNameserver, "ns1.example.com"); err != nil || c.registrable(q).Name != "ns1.example.com" {

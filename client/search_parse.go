@@ -182,7 +182,7 @@ func parseRelation(q *Query, whole string, relation Relation, object string) err
 	if typ == TypeDomain && !strings.HasSuffix(from.Name, ".arpa") {
 		return invalid(whole, "only reverse domain names have relations", "write a name below in-addr.arpa or ip6.arpa")
 	}
-	q.Name, q.Prefix, q.Autnum, q.Note = from.Name, from.Prefix, from.Autnum, from.Note
+	q.Name, q.Prefix, q.Autnum, q.note = from.Name, from.Prefix, from.Autnum, from.note
 	q.Search = s
 	return nil
 }

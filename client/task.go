@@ -268,8 +268,8 @@ func (c *Client) doRequest(ctx context.Context, t *task) (more bool) {
 func (c *Client) begin(t *task, base string) (*url.URL, *Error) {
 	r := t.result
 	r.Attempts++
-	if r.Query.Note != "" && r.Attempts == 1 {
-		r.warn(WarnQuery, r.Query.Note)
+	if r.Query.note != "" && r.Attempts == 1 {
+		r.warn(WarnQuery, r.Query.note)
 	}
 	target := t.stage.requestURL(t, base)
 	r.URL = weburl.Redact(target)
@@ -379,7 +379,7 @@ func (c *Client) nextPage(t *task, page *Result) (more bool) {
 	s.next = next.String()
 	s.seen[weburl.Normalize(next)] = true
 	q := root.Query
-	q.Note = "" // the root has the warning
+	q.note = "" // the root has the warning
 	// Until the response arrives, Conn is that of the previous page.
 	t.nextStage(pageStage{}, &Result{Query: q, Conn: page.Conn})
 	return true
