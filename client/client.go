@@ -18,6 +18,7 @@ import (
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/internal/auth"
 	"github.com/rdapq/rdapq/internal/gate"
+	"github.com/rdapq/rdapq/internal/hashset"
 	"github.com/rdapq/rdapq/internal/helpcache"
 	"github.com/rdapq/rdapq/internal/httpcache"
 	"github.com/rdapq/rdapq/internal/inuse"
@@ -63,7 +64,7 @@ type Client struct {
 	pieces sync.Pool   // holds *[pieceSize]byte, for bodies of unknown length
 	named  namedServer
 
-	speakers speakers // servers that have sent an RDAP response
+	speakers hashset.Strings // base URLs of servers that have sent an RDAP response
 
 	hosts   *gate.Hosts
 	memory  *memoryBudget // budget of single lookups

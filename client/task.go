@@ -239,9 +239,9 @@ func (c *Client) doRequest(ctx context.Context, t *task) (more bool) {
 		r.fail(e)
 		unreachable = r.Status == 0
 	} else {
-		r.judge(got, c.speakers.has(base))
+		r.judge(got, c.speakers.Has(base))
 		if saysRDAP(got, r.parsed) && (r.Verdict.Answered() || got.status/100 != 2) {
-			c.speakers.add(base)
+			c.speakers.Add(base)
 		}
 	}
 	c.noteFailedConn(ctx, t)

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/rdapq/rdapq/bootstrap"
@@ -307,10 +306,6 @@ func verdictOf(e *Error) Verdict {
 	}
 }
 
-// redirectors lists hosts that have no objects themselves. They redirect to the authoritative
-// server, and send 404 if there is none.
-var redirectors = []string{"rdap.org", "www.rdap.org", "rdap-bootstrap.arin.net"}
-
 // noServiceForName reports whether a 404 is not about the object, because a redirector without
 // a server for it has sent the 404. After a redirect, the authoritative server has sent the
 // 404.
@@ -318,22 +313,13 @@ func (r *Result) noServiceForName(status int, w rdap.ErrorBody) bool {
 	if status != http.StatusNotFound {
 		return false
 	}
-	if isRedirector(r.FinalURL) {
+	if rdaplink.IsRedirector(r.FinalURL) {
 		return true
 	}
 	if saysNoService(w.Title) {
 		return true
 	}
 	return slices.ContainsFunc(w.Description, saysNoService)
-}
-
-func isRedirector(address string) bool {
-	// Avoid parsing: most URLs do not mention such a host.
-	if !strings.Contains(address, "rdap.org") && !strings.Contains(address, "rdap-bootstrap") {
-		return false
-	}
-	u, err := url.Parse(address)
-	return err == nil && slices.Contains(redirectors, strings.ToLower(u.Hostname()))
 }
 
 // saysNoService reports whether text states that there is no server, rather than no
@@ -460,40 +446,6 @@ func (r *Result) judgeForeign404(e *Error, what string, a response, speaks bool)
 // not RDAP. Warnings then has WarnNotFoundWithoutRDAP.
 func (r *Result) IsNotFoundWithoutRDAP() bool {
 	return r.Verdict == VerdictNotFound && slices.ContainsFunc(r.Warnings, func(w Warning) bool { return w.Code == WarnNotFoundWithoutRDAP })
-}
-
-// maxSpeakers limits the base URLs in speakers.
-const maxSpeakers = 4096
-
-// speakers holds the base URLs of servers that have sent an RDAP response.
-type speakers struct {
-	mu    sync.RWMutex
-	bases map[string]struct{}
-}
-
-func (s *speakers) has(base string) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	_, ok := s.bases[base]
-	return ok
-}
-
-func (s *speakers) add(base string) {
-	if s.has(base) {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.bases == nil {
-		s.bases = make(map[string]struct{})
-	}
-	for other := range s.bases {
-		if len(s.bases) < maxSpeakers {
-			break
-		}
-		delete(s.bases, other)
-	}
-	s.bases[base] = struct{}{}
 }
 
 // compareHandle records whether the entity has the handle of the query.
