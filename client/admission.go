@@ -263,9 +263,10 @@ func (c *Client) flushLimits() error {
 	return nil
 }
 
-// Unmatched returns the keys of Config.Rates and Config.Groups that applied to no server of the
-// lookups, Batches and Plans of c so far, such as mistyped keys. The keys are in lower case and
-// sorted. A key of Groups applies to a host, a key of Rates to a host or a group.
+// Unmatched returns the keys of Config.Rates and Config.Groups that applied to no server so
+// far, such as mistyped keys. The servers are those of lookups, Batches and Plans of c. The
+// keys are in lower case and sorted. A key of Groups applies to a host, a key of Rates to a
+// host or a group.
 func (c *Client) Unmatched() []string {
 	if c.hosts == nil {
 		return nil

@@ -86,7 +86,7 @@ type Batch struct {
 //
 // At most Config.Jobs lookups are concurrent, and at most Config.PerHost at one server. A
 // server that is slow, rate-limited or down delays only its own inputs. About 16 × Jobs inputs
-// wait in memory, however long the sequence: when the inputs for one server fill this window,
+// wait in memory, however long the sequence. When the inputs for one server fill this window,
 // they are spilled to a temporary file (see Config.SpillDir). Reading pauses when
 // Config.MaxQueued inputs wait or the file has Config.MaxSpill bytes.
 //
@@ -101,15 +101,15 @@ type Batch struct {
 // SharedLine set, and shares Raw, Header, errors and other data. A response is never used for
 // an input read after it, except through [Config].Cache.
 //
-// When the context of the batch ends, reading stops, lookups in flight are canceled, and every
+// When the context of the batch ends, reading stops and lookups in flight are canceled. Every
 // input read so far still yields its Result. Lookups that were not sent have [CodeNotSent]. To
 // let lookups in flight complete, use [Batch.Drain], or end the sequence. Breaking out of the
 // loop stops everything immediately.
 //
 // The sequence runs in its own goroutine. If the sequence, a Transport or another part of the
 // Config panics, the loop over the results panics with the same value. All waits for the
-// sequence to return. After the end of the context, a Drain or a break it waits only briefly
-// for a sequence that blocks, for example in a read of a terminal.
+// sequence to return. After the end of the context, a Drain or a break, All waits only briefly
+// for a sequence that blocks, such as in a read of a terminal.
 func (b *Batch) All() iter.Seq[*Result] {
 	return func(yield func(*Result) bool) {
 		if b.c == nil || b.started.Swap(true) {

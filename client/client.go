@@ -56,7 +56,7 @@ type Resolver interface {
 	Resolve(context.Context, bootstrap.Question) (bootstrap.Answer, error)
 }
 
-// A Client sends queries to RDAP servers. Make it with [New]: the zero Client returns errors. It is safe for
+// A Client sends queries to RDAP servers. Create a Client with [New]: the zero Client returns errors. It is safe for
 // concurrent use; a program needs only one.
 type Client struct {
 	cfg    Config
@@ -132,10 +132,10 @@ func New(cfg Config) (*Client, error) {
 var ErrClosed = errors.New("client: closed")
 
 // Close ends all lookups and closes what New made. Batches end as with [Batch.Drain], waiting
-// lookups end immediately, and no further request is sent: lookups that were not sent end with
+// lookups end immediately, and no further request is sent. Lookups that were not sent end with
 // [CodeNotSent] and an error that wraps [ErrClosed]. Requests in flight on a Pool that New made
 // end with [CodeCanceled]. Close does not affect a Transport, Resolver or limit.Store given in the
-// [Config]: requests in flight on that Transport complete, but their redirects are not
+// [Config]. Requests in flight on that Transport complete, but their redirects are not
 // followed.
 //
 // Close returns the error of saving Config.Budgets, or of closing what New made. A Client may

@@ -16,7 +16,7 @@
 //	r, err := c.Lookup(ctx, q)
 //
 // For many queries use [Client.Batch], which takes a sequence of inputs. [Batch.All] returns a
-// sequence of results: exactly one per input, in the order in which they complete. Use one
+// sequence of results: exactly one per input, in the order of completion. Use one
 // Client for a whole program: it reuses connections, whose set-up takes most of the time of an
 // RDAP lookup.
 //

@@ -17,9 +17,10 @@ import (
 // wraps its cause, so that errors.Is finds context.Canceled, context.DeadlineExceeded and
 // bootstrap.ErrNoService.
 type Error struct {
-	Code       Code          // stable, for programs
-	Message    string        // one line for people: what failed, where, and the text of the server; safe to print
-	Hint       string        // what to do next; may be empty
+	Code Code // stable, for programs
+	// one line for people: the failure, its place, and the text of the server; safe to print
+	Message    string
+	Hint       string        // suggestion for the next step; may be empty
 	HintCode   HintCode      // setting that the hint is about; usually empty
 	Server     string        // base URL of the server; may be empty
 	URL        string        // URL of the request, without keys; may be empty
@@ -134,12 +135,12 @@ func (e *Error) canceled() bool {
 }
 
 // transient reports whether a request that failed like this may succeed later or over another
-// connection: the connection failed, the time ran out, the response broke off, or the server or
-// a gateway failed (RFC 9110 section 15.6).
+// connection. That is so if the connection failed, the time ran out, the response broke off, or
+// the server or a gateway failed (RFC 9110 section 15.6).
 func (e *Error) transient() bool {
 	switch e.Code {
 	case CodeTransport, CodeRefused, CodeTimeout:
-		// The body of a response that is not a success does not matter.
+		// Only a success needs its body.
 		return e.Status == 0 || e.Status/100 == 2
 	case CodeDNS:
 		dns, ok := errors.AsType[*net.DNSError](e.Err)

@@ -32,8 +32,8 @@ import (
 // if there is one. The last attempt uses a new connection without a resumed session, early
 // data, HTTP/3 or Fast Open. Lookup waits for rate-limited servers; see Config.MaxWait.
 //
-// A Lookup shares the response of an identical lookup of the same Client in flight, unless the
-// response to the last attempt has begun to arrive. Its Result has Shared set.
+// A Lookup shares the response of an identical lookup in flight of the same Client, unless the
+// response to the last attempt has begun. Its Result has Shared set.
 func (c *Client) Lookup(ctx context.Context, q Query, opts ...Option) (*Result, error) {
 	q = c.registrable(q)
 	r := &Result{Query: q}

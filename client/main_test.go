@@ -1,10 +1,17 @@
 package client
 
 import (
-	"os"
 	"testing"
+
+	"go.uber.org/goleak"
 
 	"github.com/rdapq/rdapq/internal/testrun"
 )
 
-func TestMain(m *testing.M) { os.Exit(testrun.Main(m)) }
+// No goroutine outlives the tests.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(tests{m}) }
+
+// tests runs like testrun.Main.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int { return testrun.Main(t.M) }

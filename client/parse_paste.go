@@ -9,9 +9,9 @@ import (
 	"github.com/rdapq/rdapq/rdap"
 )
 
-// cutHost returns the host of text such as "host:port", "host/path" and
-// "//host/path". ok is false for other text, and if the host may be something
-// else: an RDAP path, a prefix, an IPv6 address.
+// cutHost returns the host of text such as "host:port", "host/path" and "//host/path". It
+// returns ok=false for other text, and if the host may be an RDAP path, a prefix or an IPv6
+// address.
 func cutHost(s string) (host string, ok bool) {
 	rest := strings.TrimPrefix(s, "//")
 	host, path, hasPath := strings.Cut(rest, "/")

@@ -3,14 +3,11 @@ package testrun
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"runtime/debug"
 	"strconv"
 	"testing"
 	"testing/synctest"
-
-	"go.uber.org/goleak"
 )
 
 // waiting is the number of parallel tests of a package that run at a time if they mostly wait.
@@ -18,7 +15,7 @@ const waiting = "16"
 
 // Main runs the tests of a package whose parallel tests mostly wait, and returns the exit code.
 // The flag -parallel overrides the number of tests that run at a time. Go's default, the number
-// of CPUs, would make the tests wait for each other. Main fails if a goroutine outlives the tests.
+// of CPUs, would make the tests wait for each other.
 //
 // The garbage collector runs less often, unless the variable GOGC is set. With the default, the
 // small heap of a test would be collected many times per second.
@@ -27,15 +24,7 @@ func Main(m *testing.M) int {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
-	code := m.Run()
-	if code != 0 {
-		return code
-	}
-	if err := goleak.Find(); err != nil { // waits for goroutines that are about to end
-		fmt.Fprintln(os.Stderr, "goroutines outlive the tests:", err)
-		return 1
-	}
-	return 0
+	return m.Run()
 }
 
 // More sets -parallel as [Main] does, for a TestMain that does not call Main.

@@ -2,9 +2,9 @@ package weburl
 
 import "strings"
 
-// EscapeSegment percent-encodes a path segment (RFC 3986). Unlike url.PathEscape, it
-// encodes "&", "=", "+" and "$", which some servers decode as a form, and a segment
-// of dots only, which means the current or the parent directory.
+// EscapeSegment percent-encodes a path segment (RFC 3986). Unlike url.PathEscape, it encodes
+// "&", "=", "+" and "$", which some servers decode as a form. It also encodes a segment of only
+// dots, which would mean the current or the parent directory.
 func EscapeSegment(s string) string {
 	dots := s == "." || s == ".."
 	return escape(s, func(c byte) bool {
