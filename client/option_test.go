@@ -57,7 +57,7 @@ func TestMaxWaitOption(t *testing.T) {
 // A field of Header is sent to the server of the query, not to the target of a redirect or a
 // link.
 func TestHeaderOption(t *testing.T) {
-	ca := rdaptest.NewCA(t)
+	ca := newCA(t)
 	registry := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
 	other := rdaptest.Start(t, rdaptest.Config{CA: ca, Log: true})
 	registry.On("/domain/moved.example", rdaptest.Redirect(302, other.URL()+"domain/moved.example"))

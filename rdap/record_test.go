@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/rdapq/rdapq/internal/dnsname"
 	"github.com/rdapq/rdapq/internal/testrun"
 )
 
