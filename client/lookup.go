@@ -21,8 +21,8 @@ import (
 // Lookup sends q to the server that is authoritative for it, or to q.Server if that is set.
 //
 // The Result is never nil. The error is nil if Verdict.Answered is true.
-// Otherwise the error is that of Result.Err, an *[Error], and the other fields describe what happened.
-// In that error, errors.Is finds context.Canceled, context.DeadlineExceeded,
+// Otherwise the error is that of Result.Err, an *[Error], and the other fields describe what
+// happened. In that error, errors.Is finds context.Canceled, context.DeadlineExceeded,
 // [bootstrap.ErrNoService] and other causes.
 //
 // If a server is unreachable, Lookup uses the next one of its service; any response, including

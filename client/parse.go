@@ -15,9 +15,9 @@ import (
 // too, and so is "." for the root. The URL of an RDAP object is requested unchanged, and so is
 // the path of a search, "domains?name=exam*.com", at the responsible server.
 //
-// Pasted text is accepted if its meaning is unambiguous: the host of an http or https URL and
-// of "host:port", and the domain of an e-mail address, are looked up; quotation marks, brackets
-// and punctuation around a name are removed; and "hxxps://courbu[.]re" is read as a URL of
+// Parse accepts pasted text if its meaning is unambiguous. It uses the host of an http or https
+// URL and of "host:port", and the domain of an e-mail address. It removes quotation marks,
+// brackets and punctuation around a name, and reads "hxxps://courbu[.]re" as a URL of
 // courbu.re. A warning with [WarnQuery] describes the change in the Result. Parse rejects other
 // text: lists, ranges, URLs with other schemes, names with invisible characters. To look up
 // entities, nameservers and help, which have no distinct shape, use [ParseAs].

@@ -29,8 +29,8 @@ const (
 	VerdictInvalid Verdict = "invalid" // the input is not a query
 )
 
-// Answered reports whether the authoritative server answered the query: the verdict is
-// VerdictRegistered, VerdictFound or VerdictNotFound.
+// Answered reports whether the verdict is VerdictRegistered, VerdictFound or VerdictNotFound, the
+// answers of an authoritative server.
 func (v Verdict) Answered() bool {
 	return v == VerdictRegistered || v == VerdictFound || v == VerdictNotFound
 }
