@@ -379,27 +379,19 @@ func testReferralBatch(t *testing.T, protocols rdaptest.Protocols) {
 		if i%3 == 0 {
 			path = "bad/"
 		}
-		texts = append(texts, texts...) // duplicates share the registrar's record too
-		seen := make(map[int64]bool)
-		for r := range a.Batch(t.Context(), lines(texts...)).All() {
-			checkResult(t, r)
-			if seen[r.Line] || r.Query.Text != texts[r.Line-1] || r.Verdict != client.VerdictRegistered {
-				t.Errorf("line %d: %s for %s", r.Line, describe(r), r.Query.Text)
-			}
-			seen[r.Line] = true
-			want := client.VerdictRegistered
-			if (r.Line-1)%names%3 == 0 {
-				want = client.VerdictNotFound
-			}
-			g := r.Registrar
-			if g == nil || g.Verdict != want || !strings.HasSuffix(g.URL, "/domain/"+r.Query.Name) {
-				t.Errorf("line %d: registrar %+v", r.Line, g)
-			}
+		registry.On("/domain/"+name, rdaptest.JSON(domainWith(name, "related|"+rdapJSON+"|"+registrar.URL()+path)))
+	}
+	texts = append(texts, texts...) // duplicates share the registrar's record too
+	seen := make(map[int64]bool)
+	for r := range a.Batch(t.Context(), lines(texts...)).All() {
+		checkResult(t, r)
+		if seen[r.Line] || r.Query.Text != texts[r.Line-1] || r.Verdict != client.VerdictRegistered {
+			t.Errorf("line %d: %s for %s", r.Line, describe(r), r.Query.Text)
 		}
 		seen[r.Line] = true
-		want := client.Registered
+		want := client.VerdictRegistered
 		if (r.Line-1)%names%3 == 0 {
-			want = client.NotFound
+			want = client.VerdictNotFound
 		}
 		g := r.Registrar
 		if g == nil || g.Verdict != want || !strings.HasSuffix(g.URL, "/domain/"+r.Query.Name) {
