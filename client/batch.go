@@ -248,8 +248,8 @@ func (b *Batch) run(cancel context.CancelFunc, inputs iter.Seq2[Input, error], y
 	}
 }
 
-// receive returns the next result; ok is false after the last one. It panics if the
-// sequence or a worker did.
+// receive returns the next result; ok is false after the last result. It panics if the sequence
+// or a worker panicked.
 func (b *Batch) receive() (r *Result, ok bool) {
 	b.panics.Repanic()
 	select {
@@ -311,7 +311,7 @@ func (b *Batch) end(why error) {
 	})
 }
 
-// read reads the sequence to its end and closes the results after the last one.
+// read reads the sequence to its end and closes the results after the last result.
 func (b *Batch) read(inputs iter.Seq2[Input, error]) {
 	done := make(chan struct{})
 	go func() {

@@ -126,7 +126,7 @@ func TestBatchHTTP1Connections(t *testing.T) {
 	testrun.Bubble(t, func(t *testing.T) {
 		network := new(rdaptest.Network)
 		s, a := newPair(t, rdaptest.Config{Network: network, Protocols: rdaptest.H1Only, Latency: 5 * time.Millisecond}, client.Config{Jobs: 32, PerHost: 4})
-		for r := range a.Batch(t.Context(), lines(names(400)...)) {
+		for r := range a.Batch(t.Context(), lines(names(400)...)).All() {
 			checkResult(t, r)
 		}
 		if n := s.Counts().Connections; n != 4 {

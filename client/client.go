@@ -57,7 +57,7 @@ type Resolver interface {
 }
 
 // A Client sends queries to RDAP servers. Create a Client with [New]: the zero Client returns errors. It is safe for
-// concurrent use; a program needs only one.
+// concurrent use; a program needs only one Client.
 type Client struct {
 	cfg    Config
 	own    []io.Closer // parts made by New, which Close closes

@@ -182,8 +182,8 @@ func TestBatchOutageOfFewLines(t *testing.T) {
 		verdict client.Verdict
 		within  time.Duration
 	}{
-		"for a while": {away: 9 * time.Second, verdict: client.Registered, within: 13 * time.Second},
-		"for good":    {away: time.Hour, verdict: client.Failed, within: maxWait + time.Second},
+		"for a while": {away: 9 * time.Second, verdict: client.VerdictRegistered, within: 13 * time.Second},
+		"for good":    {away: time.Hour, verdict: client.VerdictFailed, within: maxWait + time.Second},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			network := new(rdaptest.Network)
@@ -192,7 +192,7 @@ func TestBatchOutageOfFewLines(t *testing.T) {
 			defer back.Stop()
 			a := newNetworkAsker(t, network, s.CA(), client.Config{Resolver: urls{s.URL()}, MaxWait: maxWait, Attempts: 10}) // more than fail before the outage is detected
 			start := time.Now()
-			for r := range a.Batch(t.Context(), lines(names(2)...)) {
+			for r := range a.Batch(t.Context(), lines(names(2)...)).All() {
 				if r.Verdict != c.verdict {
 					t.Errorf("%s after %d attempts: %v", describe(r), r.Attempts, client.ErrorOf(r))
 				}

@@ -120,7 +120,7 @@ func writeVerdicts(ctx context.Context, c *client.Client, names []string, path s
 	}
 	j, err := journal.Open(path, journal.Config{
 		Input: input, // other names are not the same run
-		Retry: func(verdict string) bool { return verdict == string(client.Failed) },
+		Retry: func(verdict string) bool { return verdict == string(client.VerdictFailed) },
 	})
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func writeVerdicts(ctx context.Context, c *client.Client, names []string, path s
 			}
 		}
 	}
-	for r := range c.Batch(ctx, needed) {
+	for r := range c.Batch(ctx, needed).All() {
 		if ctx.Err() != nil {
 			continue // no row: the next run looks it up
 		}

@@ -33,7 +33,7 @@ func (p *Recorder) Catch() {
 	}
 }
 
-// Set records a panic. Only the first one counts.
+// Set records a panic. Only the first panic counts.
 func (p *Recorder) Set(v any) {
 	p.once.Do(func() {
 		p.value = v
