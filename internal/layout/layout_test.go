@@ -14,6 +14,9 @@ import (
 
 const module = "github.com/rdapq/rdapq"
 
+// model is the third-party module that adds 4 MB to a program.
+const model = "github.com/openrdap/rdap"
+
 // allowed lists the packages of this module that each package may import outside of tests.
 // Commands and packages below cmd, bench and interop may import all packages.
 var allowed = map[string][]string{
@@ -88,6 +91,8 @@ func goList(t *testing.T, args ...string) []byte {
 	return out
 }
 
+// TestImports compares the imports of all packages with the table. Only package openrdap may
+// import the third-party model.
 func TestImports(t *testing.T) {
 	dec := json.NewDecoder(bytes.NewReader(goList(t, "-json=ImportPath,Imports,Name", "./...")))
 	seen := make(map[string]bool)
@@ -104,6 +109,9 @@ func TestImports(t *testing.T) {
 			t.Fatal(err)
 		}
 		path := strings.TrimPrefix(p.ImportPath, module+"/")
+		if path != "openrdap" && slices.Contains(p.Imports, model) {
+			t.Errorf("%s imports %s: only package openrdap may", path, model)
+		}
 		if p.Name == "main" || path == "interop" || path == "docs" {
 			continue
 		}
@@ -133,7 +141,7 @@ func TestDependencies(t *testing.T) {
 		"rdap": {
 			"net", "net/http", "crypto/tls", module + "/client", module + "/pool", module + "/bootstrap",
 		},
-		"client": {"github.com/openrdap/rdap", "github.com/alecthomas/kingpin/v2", "github.com/mitchellh/go-homedir"},
+		"client": {model, "github.com/alecthomas/kingpin/v2", "github.com/mitchellh/go-homedir"},
 	} {
 		deps := strings.Fields(string(goList(t, "-deps", "./"+path)))
 		for _, one := range forbidden {
