@@ -16,11 +16,14 @@ import (
 	"testing"
 	"time"
 
+	model "github.com/openrdap/rdap"
+
 	"github.com/rdapq/rdapq/bootstrap"
 	"github.com/rdapq/rdapq/client"
 	"github.com/rdapq/rdapq/internal/rdaptest"
 	"github.com/rdapq/rdapq/journal"
 	"github.com/rdapq/rdapq/limit"
+	"github.com/rdapq/rdapq/openrdap"
 	"github.com/rdapq/rdapq/pool"
 	"github.com/rdapq/rdapq/rdap"
 	"github.com/rdapq/rdapq/rdapqtest"
@@ -72,6 +75,29 @@ func TestIsTaken(t *testing.T) {
 	if _, err := isTaken(t.Context(), c, "taken.example"); err == nil {
 		t.Error("no error after a failure of the server")
 	}
+}
+
+func lookupDomain(ctx context.Context, c *client.Client, name string) (*model.Domain, error) {
+	q, err := client.ParseAs(client.TypeDomain, name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.Lookup(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if r.Verdict == client.VerdictNotFound { // an error of openrdap's Client
+		return nil, errors.New("no such domain")
+	}
+	object, err := openrdap.Object(r.Raw)
+	if err != nil {
+		return nil, err
+	}
+	d, ok := object.(*model.Domain)
+	if !ok {
+		return nil, fmt.Errorf("response is not a domain: %T", object)
+	}
+	return d, nil
 }
 
 func explain(err error) string {
@@ -140,7 +166,8 @@ func writeVerdicts(ctx context.Context, c *client.Client, names []string, path s
 			}
 		}
 	}
-	for r := range c.Batch(ctx, needed).All() {
+	batch := c.Batch(ctx, needed)
+	for r := range batch.All() {
 		if ctx.Err() != nil {
 			continue // no row: the next run looks it up
 		}
@@ -149,7 +176,7 @@ func writeVerdicts(ctx context.Context, c *client.Client, names []string, path s
 			return err
 		}
 	}
-	if err := errors.Join(failed, ctx.Err()); err != nil {
+	if err := errors.Join(failed, batch.Err()); err != nil {
 		return err
 	}
 	return j.Complete()
@@ -329,6 +356,22 @@ func Example_isTaken() {
 	// busy.example try again in 1h0m0s
 	// file does not exist
 	// try again later
+}
+
+func Example_lookupDomain() {
+	_, c, done := demo(rdaptest.Config{})
+	defer done()
+	for _, name := range []string{"alpha.example", "free.example"} {
+		d, err := lookupDomain(context.Background(), c, name)
+		if err != nil {
+			fmt.Println(name, err)
+			continue
+		}
+		fmt.Println(d.LDHName, d.Status[0])
+	}
+	// Output:
+	// ALPHA.EXAMPLE client delete prohibited
+	// free.example no such domain
 }
 
 func Example_printContacts() {
