@@ -18,6 +18,7 @@ type quota struct {
 	low       time.Duration // span in which n requests were refused; 0 means unknown
 	confirmed bool          // a second refusal has confirmed the quota, which is then stored
 	even      bool          // requests are spread over the whole span
+	early     int           // number of costly refusals of requests that came too early for a new window
 	corrected int           // number of times that n was lowered because it counted two windows
 	stated    bool          // Retry-After showed the span
 
@@ -61,6 +62,9 @@ const (
 
 	spreadOver = 4 // requests are spread over the span divided by this number
 	spreadOpen = 2 // replaces spreadOver while the span is known only roughly
+
+	maxEarly    = 2  // more refusals have another cause than a late request
+	marginEarly = 32 // this part of the span is added after each
 
 	maxCorrected = 2 // maximum number of corrections of n; later refusals have another cause
 
@@ -321,6 +325,12 @@ func (q *quota) refused(sent, now time.Time, used int, elapsed, wait, pause time
 		return
 	}
 	switch {
+	case q.costly() && float64(used) >= quotaNear*float64(q.n) && (q.confirmed || !q.proved.IsZero()) && q.early < maxEarly:
+		// The server probably read a request late, and the next window began too early for it.
+		q.early++
+		q.span += q.span / marginEarly
+		q.over(now, pause)
+		return
 	case q.before > 0 && now.Before(q.proved):
 		q.low = max(q.low, min(q.span, q.before))
 		q.span = q.before
