@@ -29,6 +29,7 @@ type adaptive struct {
 
 	recent  time.Duration // moving average of the time to a response
 	best    time.Duration // the lowest value of recent, which rises slowly
+	least   time.Duration // the shortest time to a response
 	samples int
 	cut     time.Time // when the limit was lowered; requests sent before then are not counted again
 }
@@ -75,8 +76,9 @@ func (a *adaptive) measure(latency time.Duration) bool {
 	}
 	a.samples++
 	if a.samples == 1 {
-		a.recent = latency
+		a.recent, a.least = latency, latency
 	}
+	a.least = min(a.least, latency)
 	a.recent += (latency - a.recent) / 8
 	if a.samples < 8 {
 		return false

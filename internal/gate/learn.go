@@ -59,10 +59,18 @@ func (h *Host) late(s Outcome) time.Duration {
 }
 
 // excessLatency returns by how much a response took longer than usual; 0 if that is unknown.
+// Where a refusal is costly, usual is the shortest time of any response: the average is too long
+// while a run starts.
 func (h *Host) excessLatency(took time.Duration) time.Duration {
 	usual := h.adaptive.best
 	if usual == 0 {
 		usual = h.storedLatency
+	}
+	if h.quota != nil && h.quota.costly() && h.adaptive.least > 0 {
+		usual = h.adaptive.least
+		if h.storedLatency > 0 {
+			usual = min(usual, h.storedLatency)
+		}
 	}
 	if usual == 0 {
 		return 0
@@ -183,7 +191,10 @@ func (h *Host) finishSearch(s Outcome) {
 	h.search = nil
 	pause := s.Decision.At.Sub(k.first)
 	q := &quota{n: k.n, span: s.Decision.At.Sub(k.begin), low: k.last.Sub(k.begin)}
-	if long := firstThrottlePause + 2*secondMargin; k.first.Sub(k.begin) > pause && s.Decision.At.Sub(k.begin) > long {
+	switch second := firstThrottlePause + 2*secondMargin; {
+	case q.span > firstThrottlePause && q.span <= second:
+		q.span, q.low = firstThrottlePause, min(q.low, firstThrottlePause) // without the margin
+	case k.first.Sub(k.begin) > pause && q.span > second:
 		// The start of the window is unknown, so only the pause indicates its length.
 		q.span, q.low = pause, k.last.Sub(k.first)
 		q.n = h.history.since(k.first.Add(-pause)) - h.history.since(s.Decision.At)
