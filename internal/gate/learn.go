@@ -81,6 +81,9 @@ func (h *Host) excessLatency(took time.Duration) time.Duration {
 // storedBuckets is the number of buckets of the window that are stored together.
 const storedBuckets = 4
 
+// storeRounds is how much later the store may return a time.
+const storeRounds = 2 * time.Millisecond
+
 // noteUsage records a request for the store.
 func (h *Host) noteUsage(at time.Time) {
 	if h.quota != nil && !h.stored {
@@ -108,12 +111,12 @@ func (h *Host) syncStore() {
 	h.extend(b.Until, b.Paused)
 	per := h.window.resolution * windowBuckets
 	h.ownUsage = append(h.ownUsage, u)
-	h.ownUsage = slices.DeleteFunc(h.ownUsage, func(u limit.Usage) bool { return h.pendingUsage.to.Sub(u.At) >= per })
-	known, mine := usedWithin(b.Used, h.pendingUsage.to, per), usedWithin(h.ownUsage, h.pendingUsage.to, per)
+	h.ownUsage = slices.DeleteFunc(h.ownUsage, func(u limit.Usage) bool { return h.pendingUsage.to.Sub(u.At) >= per+storeRounds })
+	known, mine := usedWithin(b.Used, h.pendingUsage.to, per), usedWithin(h.ownUsage, h.pendingUsage.to, per+storeRounds)
 	if known > mine+max(2, mine/16) { // the store may have merged some of this host's usage
 		h.window.replace(b.Used)
 		if h.counting > 0 {
-			h.window.add(h.pendingUsage.to, h.counting)
+			h.window.add(h.sent, h.counting) // no request in flight is newer
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rdapq/rdapq/limit"
@@ -93,4 +94,22 @@ func (h *Host) flushTo(f *limit.File) error {
 		return fmt.Errorf("%s: %w", h.name, err)
 	}
 	return nil
+}
+
+// TestUsageInFile: the store rounds times. The usage of this host alone is not taken for that of
+// another program, and requests in flight keep their times.
+func TestUsageInFile(t *testing.T) {
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			store := openLimits(t, filepath.Join(t.TempDir(), "limits.json"))
+			defer store.Close()
+			r := penalty(fixedWindow(20, 2*time.Second, false, silent), 15*time.Second, constant(15*time.Second))
+			h := testHost(Config{Max: 64, Store: store})
+			s := &simulation{h: h, rule: r, latency: 130 * time.Millisecond, jitter: 20 * time.Millisecond, lines: 700, seed: seed}
+			s.run(t)
+			if n := len(s.refused) - s.before; n > 0 {
+				t.Errorf("seed %d: %d refused later", seed, n)
+			}
+		})
+	}
 }
