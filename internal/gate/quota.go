@@ -123,7 +123,7 @@ func (q *quota) allow(now time.Time, w *window, waiting int) (ok, excess bool, a
 	}
 	q.bound = now
 	if q.test > 0 {
-		if q.testing > q.trusted()/4 {
+		if q.testing > q.trusted()/6 {
 			return false, false, time.Time{}
 		}
 		free, then := w.within(now, limit.Rate{N: q.n, Per: q.test + q.slack(q.test)})
