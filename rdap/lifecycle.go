@@ -102,7 +102,7 @@ func LifecycleOf(rec *Record, now time.Time) Lifecycle {
 	return l
 }
 
-// expirationOf returns the expiration of a domainfrom the registry, else from the registrar, as
+// expirationOf returns the expiration of a domain from the registry, else from the registrar, as
 // for [Summary.Expires].
 func expirationOf(rec *Record) (Event, bool) {
 	e, ok := rec.Event(EventExpiration)

@@ -338,6 +338,7 @@ var otherCommands = []struct{ begins, ci, short string }{
 	{begins: "go tool gofumpt", ci: "go tool gofumpt -l ."},
 	{begins: "go tool staticcheck", ci: "go tool staticcheck ./..."},
 	{begins: "go test ./...", ci: "go test -race ./..."},
+	{begins: "go -C examples/", ci: `go -C "$module" test -race ./...`},
 	// .ci/run does not use -update
 	{begins: "go test ./internal/render -run Golden -update", ci: "go test -race ./..."},
 	{begins: "RDAPQ_INTEROP=1 ", ci: "RDAPQ_INTEROP=1 go test ./interop"},
