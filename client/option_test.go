@@ -22,8 +22,12 @@ func TestNoCache(t *testing.T) {
 		cached  bool
 		want    int64 // requests so far
 	}{
-		{nil, false, 1}, {nil, true, 1}, {[]client.Option{client.NoCache()}, false, 2}, {nil, true, 2},
-		{[]client.Option{client.Header("X-Portfolio", "1")}, false, 3}, {nil, true, 3},
+		{nil, false, 1},
+		{nil, true, 1},
+		{[]client.Option{client.NoCache()}, false, 2},
+		{nil, true, 2},
+		{[]client.Option{client.Header("X-Portfolio", "1")}, false, 3},
+		{nil, true, 3},
 	} {
 		r, err := a.Lookup(t.Context(), q, tt.options...)
 		if err != nil || r.Cached != tt.cached || s.Counts().Requests != tt.want || r.Sent() == tt.cached {
@@ -100,7 +104,11 @@ func TestOptionsNotShared(t *testing.T) {
 	s.On("*", rdaptest.Until(release))
 	q := mustParse(t, "", "alpha.example")
 	sets := [][]client.Option{
-		nil, {client.NoCache()}, {client.MaxWait(time.Minute)}, {client.Header("A", "1")}, {client.Header("A", "2")},
+		nil,
+		{client.NoCache()},
+		{client.MaxWait(time.Minute)},
+		{client.Header("A", "1")},
+		{client.Header("A", "2")},
 		{client.Header("A", "1"), client.NoCache()},
 	}
 	var wg sync.WaitGroup

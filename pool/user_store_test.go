@@ -61,6 +61,7 @@ type badSessions struct{ fail func(context.Context) error }
 func (b badSessions) Take(ctx context.Context, _ pool.SessionKey) ([]byte, error) {
 	return nil, b.fail(ctx)
 }
+
 func (b badSessions) Put(ctx context.Context, _ pool.SessionKey, _ []byte) error { return b.fail(ctx) }
 
 // logLines is a handler that keeps warnings.
