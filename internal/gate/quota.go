@@ -123,7 +123,7 @@ func (q *quota) allow(now time.Time, w *window, waiting int) (ok, excess bool, a
 	}
 	q.bound = now
 	if q.test > 0 {
-		if q.testing > q.trusted()/6 {
+		if q.testing > q.trusted()/4 {
 			return false, false, time.Time{}
 		}
 		free, then := w.within(now, limit.Rate{N: q.n, Per: q.test + q.slack(q.test)})
@@ -140,12 +140,10 @@ func (q *quota) allow(now time.Time, w *window, waiting int) (ok, excess bool, a
 	return false, false, at
 }
 
-// trusted returns how many requests beyond the quota were accepted.
+// trusted returns how many requests beyond the quota were accepted. The first n requests of a test
+// do not count, because the server may accept them in one window.
 func (q *quota) trusted() int {
-	if q.stated && !q.confirmed && q.streak == 0 && q.during <= q.n {
-		return 0 // the quota of the window before the pause may still count
-	}
-	return q.passed + q.streak*q.n/2
+	return min(q.passed, max(q.during-q.n, 0)) + q.streak*q.n/2
 }
 
 // begin starts a test if it is due and worth its cost. waiting is the number of waiting
