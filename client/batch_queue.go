@@ -126,8 +126,8 @@ func (q *queue) makeReady(l *hostQueue) {
 	q.startWorker()
 }
 
-// wakeHost makes a queue ready after it got a fresh item, which can start before the next retry
-// is due.
+// wakeHost makes a queue ready after it got a fresh item, which can start before the next
+// retry.
 func (q *queue) wakeHost(l *hostQueue) {
 	if l.retriesOnly {
 		q.unpark(l)

@@ -302,7 +302,7 @@ func TestBatchMemory(t *testing.T) {
 		count := 0
 		for r := range a.Batch(t.Context(), lines(texts...)).All() {
 			if count++; r.Verdict != client.VerdictRegistered || len(r.Raw) < size {
-				t.Errorf("%s, %d octets", describe(r), len(r.Raw))
+				t.Errorf("%s, %d bytes", describe(r), len(r.Raw))
 			}
 			if count == 1 {
 				// While the loop holds this result, only the requests in flight when

@@ -39,12 +39,12 @@ func TestLookupTooLarge(t *testing.T) {
 		s.On("/domain/endless.example", rdaptest.Endless())
 		s.On("/domain/endless404.example", rdaptest.Endless(), rdaptest.Status(404))
 		if r := a.lookup(t, mustParse(t, "", "exact.example")); r.Verdict != client.VerdictRegistered || len(r.Raw) != limit {
-			t.Errorf("exact: %s, %d octets", describe(r), len(r.Raw))
+			t.Errorf("exact: %s, %d bytes", describe(r), len(r.Raw))
 		}
 		for _, name := range []string{"announced.example", "huge.example", "endless.example"} {
 			r := a.lookup(t, mustParse(t, "", name))
 			if r.Verdict != client.VerdictFailed || client.ErrorOf(r).Code != client.CodeTooLarge || r.Status != 200 || r.Raw != nil {
-				t.Errorf("%s: %s, %d octets", name, describe(r), len(r.Raw))
+				t.Errorf("%s: %s, %d bytes", name, describe(r), len(r.Raw))
 			}
 			if client.ErrorOf(r) != nil && client.ErrorOf(r).Status != 200 {
 				t.Errorf("%s: error has status %d", name, client.ErrorOf(r).Status)
@@ -53,7 +53,7 @@ func TestLookupTooLarge(t *testing.T) {
 		// The status of an error response suffices without a body.
 		r := a.lookup(t, mustParse(t, "", "endless404.example"))
 		if r.Verdict != client.VerdictNotFound || len(r.Warnings) == 0 || len(r.Raw) > limit {
-			t.Errorf("endless 404: %s, %d octets", describe(r), len(r.Raw))
+			t.Errorf("endless 404: %s, %d bytes", describe(r), len(r.Raw))
 		}
 		if r := a.lookup(t, mustParse(t, "", "alpha.example")); r.Verdict != client.VerdictRegistered {
 			t.Errorf("the next lookup: %s", describe(r))

@@ -95,8 +95,8 @@ func whyNotIPv4(text string) string {
 	return "not a valid IPv4 address"
 }
 
-// expandShortPrefix parses an IPv4 prefix without its last octets, such as "10/8" and
-// "192.0.2/24". A prefix that ends before the missing octets shows that they are zero. A short
+// expandShortPrefix parses an IPv4 prefix without its last numbers, such as "10/8" and
+// "192.0.2/24". A prefix length that excludes the missing numbers shows that they are zero. A short
 // form without a length is ambiguous and invalid. ok is false if s is not a short prefix.
 func expandShortPrefix(s string) (p netip.Prefix, ok bool, err error) {
 	text, length, has := strings.Cut(s, "/")

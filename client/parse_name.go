@@ -112,7 +112,7 @@ func noteOnName(text, name string) string {
 }
 
 // checkReverse rejects names below in-addr.arpa and ip6.arpa that do not match an address or
-// prefix on an octet or nibble boundary. Address registries have no record of such names, for
+// prefix on a byte or nibble boundary. Address registries have no record of such names, for
 // example of the ranges of RFC 2317.
 func checkReverse(text, name string) error {
 	if rest, ok := strings.CutSuffix(name, ".in-addr.arpa"); ok {

@@ -36,7 +36,7 @@ func TestUserStores(t *testing.T) {
 			if info := pool.DecodeOriginInfo(stores.origins["https://"+s.Addr()]); info.Protocol != "h2" {
 				t.Errorf("the store has %+v", info)
 			}
-			// What a store returns by mistake is not used.
+			// The pool ignores an invalid session that a store returns.
 			for key := range stores.sessions {
 				stores.sessions[key] = [][]byte{[]byte("invalid")}
 			}

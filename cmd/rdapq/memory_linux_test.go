@@ -154,7 +154,7 @@ func checkPeak(t *testing.T, what string, most int64, run func(file string)) {
 	}
 }
 
-// Whatever a server sends, a run ends in time with a clear error and within the memory limit.
+// A run ends in time with a clear error and within the memory limit, for any response.
 // Other lookups of the batch are answered. Only with RDAPQ_HOSTILE=1 does the test also use the
 // text format for rejected responses, whose text is a short error.
 func TestMemoryOfGiants(t *testing.T) {

@@ -1,5 +1,5 @@
 // Command transfer reports whether domains can be transferred to another registrar, and
-// what prevents it: locks, a recent registration or transfer, a deletion in progress.
+// lists the obstacles: locks, a recent registration or transfer, a deletion in progress.
 //
 //	go run . example.com example.net
 //

@@ -68,7 +68,7 @@ const (
 
 	maxCorrected = 2 // maximum number of corrections of n; later refusals have another cause
 
-	quotaNear = 0.8 // if this fraction of the quota is used, a refusal is due to the quota
+	quotaNear = 0.8 // if this fraction of the quota is used, the quota explains a refusal
 )
 
 // slack returns the margin that is added to the span. Requests with different latency
@@ -146,7 +146,7 @@ func (q *quota) trusted() int {
 	return min(q.passed, max(q.during-q.n, 0)) + q.streak*q.n/2
 }
 
-// begin starts a test if it is due and worth its cost. waiting is the number of waiting
+// begin starts a test if its time has come and it is worth its cost. waiting is the number of waiting
 // lookups.
 func (q *quota) begin(now time.Time, waiting int) {
 	if q.test > 0 || now.Before(q.testAt) {

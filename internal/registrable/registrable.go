@@ -12,7 +12,7 @@ import (
 //
 // Only the suffixes of registries count (the ICANN section of the list). The private suffixes
 // are domains below which companies let others use names: the registry has github.io, but
-// neither nobody.github.io nor www.example.com.
+// neither user.github.io nor www.example.com.
 func Name(name string) string {
 	if strings.HasSuffix(name, ".arpa") || name == "." {
 		return name
