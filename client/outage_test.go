@@ -97,7 +97,7 @@ func TestBatchOutage(t *testing.T) {
 }
 
 func testOutage(t *testing.T, way string, protocols rdaptest.Protocols) {
-	const lineCount, middle, away = 1800, 600, 6 * time.Second
+	const lineCount, middle, away = 3000, 1000, 6 * time.Second
 	var out atomic.Bool
 	var served atomic.Int64
 	var s *rdaptest.Server
